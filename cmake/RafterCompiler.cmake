@@ -1,0 +1,25 @@
+# Language level, warnings, sanitizers and ccache for all of the project's own code.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+
+find_program(RAFTER_CCACHE ccache)
+if(RAFTER_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${RAFTER_CCACHE})
+  set(CMAKE_CUDA_COMPILER_LAUNCHER ${RAFTER_CCACHE})
+endif()
+
+add_library(rafter_options INTERFACE)
+target_compile_options(rafter_options INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Werror>
+  $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Werror --Werror=all-warnings>)
+if(RAFTER_SANITIZE)
+  target_compile_options(rafter_options INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${RAFTER_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer>)
+  target_link_options(rafter_options INTERFACE -fsanitize=${RAFTER_SANITIZE})
+endif()

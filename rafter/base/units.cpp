@@ -1,0 +1,48 @@
+#include "rafter/base/units.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+
+namespace rafter {
+
+namespace {
+
+std::string three_digits(double value) {
+  const double magnitude = std::fabs(value);
+  return fmt::format("{:.{}f}", value, magnitude < 9.995 ? 2 : magnitude < 99.95 ? 1 : 0);
+}
+
+std::string scaled(double value, double step, const std::array<const char*, 6>& prefixes, const std::string& unit) {
+  size_t i = 0;
+  while (std::fabs(value) >= step && i + 1 < prefixes.size()) {
+    value /= step;
+    ++i;
+  }
+  return three_digits(value) + " " + prefixes[i] + unit;
+}
+
+}  // namespace
+
+std::string format_si(double value, const char* unit) {
+  return scaled(value, 1000.0, {"", "k", "M", "G", "T", "P"}, unit);
+}
+
+std::string format_bytes(double bytes) { return format_si(bytes, "B"); }
+
+std::string format_rate(double per_second, const char* unit) { return format_si(per_second, unit) + "/s"; }
+
+std::string format_capacity(int64_t bytes) {
+  return scaled(static_cast<double>(bytes), 1024.0, {"", "Ki", "Mi", "Gi", "Ti", "Pi"}, "B");
+}
+
+std::string format_seconds(double seconds) {
+  const double magnitude = std::fabs(seconds);
+  if (magnitude < 1e-6) return three_digits(seconds * 1e9) + " ns";
+  if (magnitude < 1e-3) return three_digits(seconds * 1e6) + " us";
+  if (magnitude < 1.0) return three_digits(seconds * 1e3) + " ms";
+  return three_digits(seconds) + " s";
+}
+
+}  // namespace rafter
