@@ -29,7 +29,8 @@ struct Tensor {
     return {dtype, shape, row_bytes(dtype, shape.last()), data, device};
   }
 
-  bool present() const { return data != nullptr; }
+  // An optional operand that is not there has rank 0.
+  bool present() const { return shape.rank() > 0; }
   bool is_contiguous() const { return row_stride == row_bytes(dtype, shape.last()); }
   int64_t bytes() const { return shape.rows() * row_bytes(dtype, shape.last()); }
 
