@@ -8,6 +8,11 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
 endif()
 
+if(RAFTER_PORTABLE)
+  set(CMAKE_BUILD_RPATH_USE_ORIGIN ON)
+  set(CMAKE_BUILD_RPATH "$ORIGIN/lib;$ORIGIN/../lib")  # the binary's and the tests' place in the build folder
+endif()
+
 find_program(RAFTER_CCACHE ccache)
 if(RAFTER_CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${RAFTER_CCACHE})
@@ -18,6 +23,10 @@ add_library(rafter_options INTERFACE)
 target_compile_options(rafter_options INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Werror>
   $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Werror --Werror=all-warnings>)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  # GCC 12 warns falsely at "literal" + std::string (GCC bug 105651).
+  target_compile_options(rafter_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)
+endif()
 if(RAFTER_SANITIZE)
   target_compile_options(rafter_options INTERFACE
     $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${RAFTER_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer>)

@@ -50,4 +50,6 @@ std::string printable(std::string_view text, size_t limit) {
   return out;
 }
 
+std::string in_quotes(std::string_view text, size_t limit) { return fmt::format("'{}'", printable(text, limit)); }
+
 }  // namespace rafter

@@ -43,4 +43,7 @@ inline Error runtime_failure(const ErrorParts& parts) { return Error(Fault::runt
 // replaced, shortened to `limit` bytes with an ellipsis.
 std::string printable(std::string_view text, size_t limit = 80);
 
+// A path or a name between single quotes, made safe to print.
+std::string in_quotes(std::string_view text, size_t limit = 400);
+
 }  // namespace rafter

@@ -6,7 +6,9 @@
 
 namespace rafter {
 
-Shape::Shape(std::initializer_list<int64_t> extents) : rank_(static_cast<int>(extents.size())) {
+Shape::Shape(std::initializer_list<int64_t> extents) : Shape(std::span<const int64_t>(extents.begin(), extents.size())) {}
+
+Shape::Shape(std::span<const int64_t> extents) : rank_(static_cast<int>(extents.size())) {
   if (rank_ > kMaxRank) throw input_error({"the rank of a shape", std::to_string(rank_), "4 or less"});
   int axis = 0;
   for (const int64_t extent : extents) extents_[static_cast<size_t>(axis++)] = extent;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string>
 
 namespace rafter {
@@ -14,6 +15,7 @@ class Shape {
 
   Shape() = default;
   Shape(std::initializer_list<int64_t> extents);
+  explicit Shape(std::span<const int64_t> extents);
 
   int rank() const { return rank_; }
   int64_t operator[](int axis) const { return extents_[static_cast<size_t>(axis)]; }
