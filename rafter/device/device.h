@@ -72,7 +72,7 @@ class Stream {
 
 class Device {
  public:
-  virtual ~Device() = default;
+  virtual ~Device();
   virtual DeviceId id() const = 0;
   virtual DeviceInfo info() const = 0;
   virtual std::unique_ptr<Stream> make_stream() = 0;

@@ -1,0 +1,98 @@
+#include "rafter/device/cpu/cpu_device.h"
+
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <string>
+
+#include "rafter/base/error.h"
+#include "rafter/base/threads.h"
+
+namespace rafter {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+class CpuEvent : public Event {
+ public:
+  void wait() override {}
+  double seconds_since(const Event& earlier) const override {
+    return std::chrono::duration<double>(time - static_cast<const CpuEvent&>(earlier).time).count();
+  }
+  Clock::time_point time = Clock::now();
+};
+
+class CpuStream : public Stream {
+ public:
+  DeviceId device() const override { return {}; }
+  void* native() const override { return nullptr; }
+  void synchronize() override {}
+  void copy_in(void* destination, const void* source, int64_t bytes) override { copy(destination, source, bytes); }
+  void copy_out(void* destination, const void* source, int64_t bytes) override { copy(destination, source, bytes); }
+  void copy(void* destination, const void* source, int64_t bytes) override {
+    if (bytes > 0) std::memmove(destination, source, static_cast<size_t>(bytes));
+  }
+  void fill(void* destination, int byte, int64_t bytes) override {
+    if (bytes > 0) std::memset(destination, byte, static_cast<size_t>(bytes));
+  }
+  std::unique_ptr<Event> make_event() override { return std::make_unique<CpuEvent>(); }
+  void record(Event& event) override { static_cast<CpuEvent&>(event).time = Clock::now(); }
+  void begin_capture() override { refuse(); }
+  std::unique_ptr<Graph> end_capture() override { refuse(); }
+
+ private:
+  [[noreturn]] static void refuse() {
+    throw input_error({"the graph executor on the CPU", "not to be had", "a CUDA device", "use the eager executor"});
+  }
+};
+
+std::string processor_name() {
+  std::ifstream cpuinfo("/proc/cpuinfo");
+  for (std::string line; std::getline(cpuinfo, line);) {
+    if (line.starts_with("model name")) {
+      const size_t colon = line.find(": ");
+      if (colon != std::string::npos) return line.substr(colon + 2);
+    }
+  }
+  return "CPU";
+}
+
+class CpuDevice : public Device {
+ public:
+  DeviceId id() const override { return {}; }
+  DeviceInfo info() const override {
+    DeviceInfo info;
+    info.name = processor_name();
+    std::string identity = info.name;
+    if (std::ifstream file("/etc/machine-id"); file) file >> identity;
+    info.uuid_hash = fmt::format("{:016x}", std::hash<std::string>{}(identity + info.name));
+    info.multiprocessors = usable_cores();
+    struct sysinfo memory{};
+    if (::sysinfo(&memory) == 0) {
+      info.memory_bytes = static_cast<int64_t>(memory.totalram) * memory.mem_unit;
+      info.free_bytes = static_cast<int64_t>(memory.freeram + memory.bufferram) * memory.mem_unit;
+    }
+    info.l2_bytes = std::max(0L, ::sysconf(_SC_LEVEL2_CACHE_SIZE));
+    return info;
+  }
+  std::unique_ptr<Stream> make_stream() override { return std::make_unique<CpuStream>(); }
+  bool has_graphs() const override { return false; }
+  void* allocate_raw(int64_t bytes) override {
+    return std::aligned_alloc(256, (static_cast<size_t>(bytes) + 255) / 256 * 256);
+  }
+  void free_raw(void* pointer) override { std::free(pointer); }
+  void* allocate_pinned(int64_t bytes) override { return allocate_raw(bytes); }
+  void free_pinned(void* pointer) override { free_raw(pointer); }
+};
+
+}  // namespace
+
+std::unique_ptr<Device> make_cpu_device() { return std::make_unique<CpuDevice>(); }
+
+}  // namespace rafter
