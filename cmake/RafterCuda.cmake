@@ -33,7 +33,8 @@ endforeach()
 if(RAFTER_CUDA_PTX)
   string(APPEND gencode " -gencode=arch=compute_${RAFTER_CUDA_PTX},code=compute_${RAFTER_CUDA_PTX}")
 endif()
-set(CMAKE_CUDA_FLAGS "${CMAKE_CUDA_FLAGS}${gencode} --expt-relaxed-constexpr -lineinfo -Xfatbin=-compress-all")
+# FMT_USE_CONSTEXPR: fmt 9 takes constexpr away from its functions under nvcc, and g++ then rejects it as C++20.
+set(CMAKE_CUDA_FLAGS "${CMAKE_CUDA_FLAGS}${gencode} -DFMT_USE_CONSTEXPR=1 --expt-relaxed-constexpr -lineinfo -Xfatbin=-compress-all")
 enable_language(CUDA)
 if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25.1 does not know that nvcc 12 and newer take it
   set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
