@@ -10,6 +10,15 @@ ValueId Plan::add_value(Value value) {
   return static_cast<ValueId>(values_.size() - 1);
 }
 
+ValueId Plan::add_view(ValueId base, int64_t first_row, int64_t rows) {
+  const Value& whole = value(base);
+  if (whole.shape.rank() != 2 || first_row < 0 || rows < 0 || first_row + rows > whole.shape[0]) {
+    throw input_error({fmt::format("a view of rows {} to {} of '{}'", first_row, first_row + rows, whole.name), "outside it",
+                       "rows of " + whole.shape.to_string()});
+  }
+  return add_value({whole.name, whole.dtype, {rows, whole.shape[1]}, whole.role, base, first_row});
+}
+
 void Plan::add_op(Op op) {
   const OpInfo& kind = info(op.kind);
   const auto count = static_cast<int>(op.inputs.size());

@@ -22,11 +22,15 @@ struct Value {
   DType dtype = DType::f32;
   Shape shape;
   Role role = Role::temporary;
+  ValueId view_of = kNone;  // rows [first_row, first_row + rows) of another value
+  int64_t first_row = 0;
 };
 
 class Plan {
  public:
   ValueId add_value(Value value);
+  // Some rows of a value, as a value of its own that owns no memory.
+  ValueId add_view(ValueId base, int64_t first_row, int64_t rows);
   // Appends an op whose operands exist already; a wrong operand count or shape is an input Error that names the op.
   void add_op(Op op);
 
