@@ -23,8 +23,6 @@ add_library(rafter_options INTERFACE)
 target_compile_options(rafter_options INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Werror>
   $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Werror --Werror=all-warnings>)
-# fmt 9 takes nvcc for a compiler without constexpr, and its own C++20 parts then do not compile.
-target_compile_definitions(rafter_options INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:FMT_USE_CONSTEXPR=1>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # GCC 12 warns falsely at "literal" + std::string (GCC bug 105651).
   target_compile_options(rafter_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)
