@@ -1,0 +1,8 @@
+#include "rafter/kernels/activation/register.h"
+#include "rafter/kernels/activation/cuda/steps.h"
+
+namespace rafter {
+
+void register_activation_cuda(Registry& registry) { swiglu::add_01_naive(registry); }
+
+}  // namespace rafter

@@ -1,0 +1,8 @@
+#include "rafter/kernels/embed/register.h"
+#include "rafter/kernels/embed/cuda/steps.h"
+
+namespace rafter {
+
+void register_embed_cuda(Registry& registry) { embed::add_01_naive(registry); }
+
+}  // namespace rafter

@@ -1,0 +1,10 @@
+// The ladder of embed on CUDA: one function a step.
+#pragma once
+
+#include "rafter/ops/registry.h"
+
+namespace rafter::embed {
+
+void add_01_naive(Registry& registry);
+
+}  // namespace rafter::embed

@@ -1,0 +1,10 @@
+// The ladder of matmul on CUDA for many rows of x, and the naive step that serves any: one function a step.
+#pragma once
+
+#include "rafter/ops/registry.h"
+
+namespace rafter::matmul {
+
+void add_01_naive(Registry& registry);
+
+}  // namespace rafter::matmul

@@ -1,0 +1,10 @@
+// The ladder of rmsnorm on CUDA: one function a step.
+#pragma once
+
+#include "rafter/ops/registry.h"
+
+namespace rafter::rmsnorm {
+
+void add_01_naive(Registry& registry);
+
+}  // namespace rafter::rmsnorm

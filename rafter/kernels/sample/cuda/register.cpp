@@ -1,0 +1,11 @@
+#include "rafter/kernels/sample/register.h"
+#include "rafter/kernels/sample/cuda/steps.h"
+
+namespace rafter {
+
+void register_sample_cuda(Registry& registry) {
+  argmax::add_01_naive(registry);
+  advance::add_01_naive(registry);
+}
+
+}  // namespace rafter
