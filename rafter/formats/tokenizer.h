@@ -51,6 +51,7 @@ class Tokenizer {
 
  private:
   struct State;
+  class Encoding;
   explicit Tokenizer(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
