@@ -2,6 +2,7 @@
 
 #include "rafter/base/threads.h"
 #include "rafter/kernels/host_values.h"
+#include "rafter/kernels/matmul/cpu_lanes.h"
 #include "rafter/kernels/matmul/register.h"
 #include "rafter/kernels/quant/groups.h"
 #include "rafter/ops/matmul.h"
@@ -113,6 +114,7 @@ void register_matmul_cpu(Registry& registry) {
                 .supports = [](const OpView&) { return true; },
                 .launch = launch_naive,
                 .workspace = [](const OpView& op) { return Prepared::bytes(op.inputs[matmul::x].shape[1]); }});
+  registry.add(matmul_cpu_lanes());
 }
 
 }  // namespace rafter

@@ -1,0 +1,232 @@
+#include <cstring>
+
+#include "rafter/kernels/matmul/cpu_parts.h"
+#include "rafter/kernels/simd_targets.h"
+#include "rafter/ops/block_formats.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "rafter/kernels/matmul/cpu_blocks.cpp"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+//
+#include "hwy/cache_control.h"
+#include "hwy/highway.h"
+#include "rafter/kernels/matmul/block_unpack-inl.h"
+#include "rafter/kernels/matmul/byte_dot-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace rafter {
+namespace HWY_NAMESPACE {
+
+#if HWY_TARGET == HWY_SCALAR
+matmul_cpu::BlockKernels make_block_kernels() { return {}; }
+#else
+
+using matmul_cpu::GroupStats;
+using matmul_cpu::kGroup;
+using matmul_cpu::kRows;
+using matmul_cpu::Prepared;
+
+constexpr int kParts = static_cast<int>(kRows) / kLanes;  // vectors that hold kRows rows
+
+// Words of weights times 4 * kWords activations, added to `sum`.
+template <Kind kKind, int kWords>
+HWY_INLINE VecI dot_words(VecI sum, const VecU* words, const int8_t* q) {
+  for (int i = 0; i < kWords; ++i) sum = dot_four<kKind == Kind::wide>(sum, words[i], q + 4 * i);
+  return sum;
+}
+
+// What a dot product starts from, so that the offset of the weights' bytes is gone at its end.
+HWY_INLINE VecI start_of(int offset, int32_t sum) { return hn::Set(TagI(), -offset * sum); }
+
+// A group's integer dot product, scaled and added: the one place that says how a product is rounded.
+template <Kind kKind>
+HWY_INLINE VecF add_group(VecF sum, VecI dot, VecF scale, VecF minimum, const GroupStats& x) {
+  const TagF f;
+  VecF term = hn::Mul(scale, hn::ConvertTo(f, dot));
+  if constexpr (kKind == Kind::affine) term = hn::MulAdd(minimum, hn::Set(f, x.sum), term);
+  return hn::MulAdd(term, hn::Set(f, x.scale), sum);
+}
+
+HWY_INLINE VecI join_halves(VecI first, VecI last, const VecI* multiplier) {
+  return hn::Add(hn::Mul(first, multiplier[0]), hn::Mul(last, multiplier[1]));
+}
+
+// ---- One row of x: weights go from memory to registers to the result.
+
+template <typename Format>
+HWY_INLINE void multiply_once_part(const uint8_t* rows, ptrdiff_t stride, const Prepared& x, float* z) {
+  constexpr Kind kKind = Format::kKind;
+  constexpr int kShare = kLanes * Format::kBlockBytes / Format::kGroupsPerBlock;  // bytes of a group
+  const uint8_t* ahead = rows + kRows * stride;
+  VecF sum = hn::Zero(TagF());
+  for_each_group(Format(), rows, stride, 0, x.k / kGroup, [&](int64_t g, const Group& w) HWY_ATTR {
+    for (int line = 0; line < kShare; line += 64) hwy::Prefetch(ahead + g * kShare + line);
+    const int8_t* q = x.q + g * kGroup;
+    const GroupStats& stats = x.stats[g];
+    VecI dot;
+    if constexpr (kKind == Kind::split) {
+      dot = join_halves(dot_words<kKind, 4>(start_of(Format::kOffset, stats.half[0]), w.word, q),
+                        dot_words<kKind, 4>(start_of(Format::kOffset, stats.half[1]), w.word + 4, q + 16), w.multiplier);
+    } else {
+      dot = dot_words<kKind, 8>(start_of(Format::kOffset, stats.half[0] + stats.half[1]), w.word, q);
+    }
+    sum = add_group<kKind>(sum, dot, w.scale, w.minimum, stats);
+  });
+  hn::StoreU(sum, TagF(), z);
+}
+
+template <typename Format>
+void multiply_once_of(const uint8_t* rows, ptrdiff_t stride, const Prepared& x, float* z) {
+  for (int part = 0; part < kParts; ++part) {
+    multiply_once_part<Format>(rows + part * kLanes * stride, stride, x, z + part * kLanes);
+  }
+}
+
+// ---- Many rows of x: weights go to a panel in the cache, which is then run through for a few rows of x at a time.
+
+// A group of one part of a panel.
+struct PanelGroup {
+  uint32_t word[8][kLanes];
+  float scale[kLanes];
+  union {
+    float minimum[kLanes];
+    int32_t multiplier[2][kLanes];
+  };
+};
+
+int64_t panel_bytes(int64_t k) { return kParts * (k / kGroup) * static_cast<int64_t>(sizeof(PanelGroup)); }
+
+template <typename Format>
+void unpack_of(const uint8_t* rows, ptrdiff_t stride, int64_t groups, PanelGroup* panel) {
+  for (int part = 0; part < kParts; ++part) {
+    for_each_group(Format(), rows + part * kLanes * stride, stride, 0, groups, [&](int64_t g, const Group& w) HWY_ATTR {
+      PanelGroup& out = panel[part * groups + g];
+      for (int i = 0; i < 8; ++i) hn::StoreU(w.word[i], TagU(), out.word[i]);
+      hn::StoreU(w.scale, TagF(), out.scale);
+      if constexpr (Format::kKind == Kind::affine) hn::StoreU(w.minimum, TagF(), out.minimum);
+      if constexpr (Format::kKind == Kind::split) {
+        hn::StoreU(w.multiplier[0], TagI(), out.multiplier[0]);
+        hn::StoreU(w.multiplier[1], TagI(), out.multiplier[1]);
+      }
+    });
+  }
+}
+
+template <Kind kKind, int kTokens, int kFirst, int kLast>
+HWY_INLINE void dot_panel(const PanelGroup& w, const int8_t* q, int64_t k, VecI* dot) {
+  for (int i = kFirst; i < kLast; ++i) {
+    const VecU word = hn::LoadU(TagU(), w.word[i]);
+    for (int t = 0; t < kTokens; ++t) dot[t] = dot_four<kKind == Kind::wide>(dot[t], word, q + t * k + 4 * i);
+  }
+}
+
+template <Kind kKind, int kTokens>
+HWY_INLINE void multiply_tile(const PanelGroup* panel, int offset, const Prepared& x, float* z) {
+  const int64_t groups = x.k / kGroup;
+  VecF sum[kTokens];
+  for (VecF& s : sum) s = hn::Zero(TagF());
+  for (int64_t g = 0; g < groups; ++g) {
+    const PanelGroup& w = panel[g];
+    const GroupStats* stats = x.stats + g;
+    const int8_t* q = x.q + g * kGroup;
+    VecI dot[kTokens];
+    VecF minimum = hn::Zero(TagF());
+    if constexpr (kKind == Kind::split) {
+      VecI last[kTokens];
+      for (int t = 0; t < kTokens; ++t) dot[t] = start_of(offset, stats[t * groups].half[0]);
+      for (int t = 0; t < kTokens; ++t) last[t] = start_of(offset, stats[t * groups].half[1]);
+      dot_panel<kKind, kTokens, 0, 4>(w, q, x.k, dot);
+      dot_panel<kKind, kTokens, 4, 8>(w, q, x.k, last);
+      const VecI multiplier[2] = {hn::LoadU(TagI(), w.multiplier[0]), hn::LoadU(TagI(), w.multiplier[1])};
+      for (int t = 0; t < kTokens; ++t) dot[t] = join_halves(dot[t], last[t], multiplier);
+    } else {
+      for (int t = 0; t < kTokens; ++t) {
+        const GroupStats& s = stats[t * groups];
+        dot[t] = kKind == Kind::affine ? hn::Zero(TagI()) : start_of(offset, s.half[0] + s.half[1]);
+      }
+      dot_panel<kKind, kTokens, 0, 8>(w, q, x.k, dot);
+      if constexpr (kKind == Kind::affine) minimum = hn::LoadU(TagF(), w.minimum);
+    }
+    const VecF scale = hn::LoadU(TagF(), w.scale);
+    for (int t = 0; t < kTokens; ++t) sum[t] = add_group<kKind>(sum[t], dot[t], scale, minimum, stats[t * groups]);
+  }
+  for (int t = 0; t < kTokens; ++t) hn::StoreU(sum[t], TagF(), z + t * kRows);
+}
+
+// Rows of x that share the loads of a panel: as many as leave no register spilled.
+constexpr int kTile = kLanes == 16 ? 8 : 4;
+
+template <Kind kKind>
+void multiply_panel_of(const PanelGroup* panel, int offset, const Prepared& x, int64_t tokens, float* z) {
+  for (int part = 0; part < kParts; ++part, panel += x.k / kGroup, z += kLanes) {
+    int64_t t = 0;
+    for (; t + kTile <= tokens; t += kTile) multiply_tile<kKind, kTile>(panel, offset, x.from(t), z + t * kRows);
+    if constexpr (kTile == 8) {
+      if (tokens - t >= 4) {
+        multiply_tile<kKind, 4>(panel, offset, x.from(t), z + t * kRows);
+        t += 4;
+      }
+    }
+    for (; t < tokens; ++t) multiply_tile<kKind, 1>(panel, offset, x.from(t), z + t * kRows);
+  }
+}
+
+// ---- The formats by name.
+
+template <typename Body>
+void with_format(DType dtype, const Body& body) {
+  switch (dtype) {
+    case DType::q4_0:
+      return body(FormatQ4_0());
+    case DType::q4_1:
+      return body(FormatQ4_1());
+    case DType::q5_0:
+      return body(FormatQ5_0());
+    case DType::q5_1:
+      return body(FormatQ5_1());
+    case DType::q8_0:
+      return body(FormatQ8_0());
+    case DType::q4_k:
+      return body(FormatQ4_K());
+    case DType::q5_k:
+      return body(FormatQ5_K());
+    case DType::q6_k:
+      return body(FormatQ6_K());
+    default:
+      return;
+  }
+}
+
+void unpack(DType dtype, const void* rows, int64_t stride, int64_t k, void* panel) {
+  with_format(dtype, [&](auto format) {
+    unpack_of<decltype(format)>(static_cast<const uint8_t*>(rows), stride, k / kGroup, static_cast<PanelGroup*>(panel));
+  });
+}
+
+void multiply_panel(DType dtype, const void* panel, const Prepared& x, int64_t tokens, float* z) {
+  with_format(dtype, [&](auto format) {
+    using Format = decltype(format);
+    multiply_panel_of<Format::kKind>(static_cast<const PanelGroup*>(panel), Format::kOffset, x, tokens, z);
+  });
+}
+
+void multiply_once(DType dtype, const void* rows, int64_t stride, const Prepared& x, float* z) {
+  with_format(dtype, [&](auto format) { multiply_once_of<decltype(format)>(static_cast<const uint8_t*>(rows), stride, x, z); });
+}
+
+matmul_cpu::BlockKernels make_block_kernels() { return {panel_bytes, unpack, multiply_panel, multiply_once}; }
+
+#endif  // HWY_TARGET == HWY_SCALAR
+
+}  // namespace HWY_NAMESPACE
+}  // namespace rafter
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace rafter {
+HWY_EXPORT(make_block_kernels);
+namespace matmul_cpu {
+BlockKernels block_kernels() { return HWY_DYNAMIC_DISPATCH(make_block_kernels)(); }
+}  // namespace matmul_cpu
+}  // namespace rafter
+#endif

@@ -1,0 +1,118 @@
+#include <cfloat>
+#include <cmath>
+#include <cstring>
+
+#include "rafter/kernels/host_values.h"
+#include "rafter/kernels/matmul/cpu_parts.h"
+#include "rafter/kernels/simd_targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "rafter/kernels/matmul/cpu_prepare.cpp"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+//
+#include "rafter/kernels/row_lanes-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace rafter {
+namespace HWY_NAMESPACE {
+
+#if HWY_TARGET == HWY_SCALAR
+matmul_cpu::PrepareKernels make_prepare_kernels() { return {}; }
+#else
+
+using matmul_cpu::GroupStats;
+using matmul_cpu::kGroup;
+using matmul_cpu::Prepared;
+
+void load_row(DType dtype, const void* x, int64_t k, int64_t k_padded, float* values) {
+  if (dtype == DType::f32) {
+    std::memcpy(values, x, static_cast<size_t>(k) * sizeof(float));
+  } else {
+    for (int64_t i = 0; i < k; ++i) values[i] = read_value(dtype, x, i);
+  }
+  std::memset(values + k, 0, static_cast<size_t>(k_padded - k) * sizeof(float));
+}
+
+// Four sums that do not wait for each other.
+float sum_of_squares(const float* values, int64_t k_padded) {
+  const TagF f;
+  VecF sum[4] = {hn::Zero(f), hn::Zero(f), hn::Zero(f), hn::Zero(f)};
+  int64_t i = 0;
+  for (; i + 4 * kLanes <= k_padded; i += 4 * kLanes) {
+    for (int j = 0; j < 4; ++j) {
+      const VecF v = hn::LoadU(f, values + i + j * kLanes);
+      sum[j] = hn::MulAdd(v, v, sum[j]);
+    }
+  }
+  for (; i < k_padded; i += kLanes) {
+    const VecF v = hn::LoadU(f, values + i);
+    sum[0] = hn::MulAdd(v, v, sum[0]);
+  }
+  return hn::GetLane(hn::SumOfLanes(f, hn::Add(hn::Add(sum[0], sum[1]), hn::Add(sum[2], sum[3]))));
+}
+
+void normalise(const float* norm, double epsilon, int64_t k, int64_t k_padded, float* values) {
+  const TagF f;
+  const double mean = static_cast<double>(sum_of_squares(values, k_padded)) / static_cast<double>(k);
+  const auto inverse = static_cast<float>(1.0 / std::sqrt(mean + epsilon));
+  int64_t i = 0;
+  for (; i + kLanes <= k; i += kLanes) {
+    const VecF v = hn::Mul(hn::LoadU(f, values + i), hn::Set(f, inverse));
+    hn::StoreU(hn::Mul(v, hn::LoadU(f, norm + i)), f, values + i);
+  }
+  for (; i < k; ++i) values[i] = values[i] * inverse * norm[i];
+}
+
+// quant/groups.h in vectors: the same numbers to the bit.
+void quantise_group(const float* x, int8_t* q, GroupStats& stats) {
+  const TagF f;
+  const TagI i;
+  const hn::Rebind<int8_t, TagI> d8;
+  constexpr int kVectors = static_cast<int>(kGroup) / kLanes;
+  VecF v[kVectors];
+  VecF top = hn::Zero(f), probe = hn::Zero(f);
+  for (int j = 0; j < kVectors; ++j) {
+    v[j] = hn::LoadU(f, x + j * kLanes);
+    top = hn::Max(top, hn::Abs(v[j]));
+    probe = hn::MulAdd(v[j], hn::Zero(f), probe);
+  }
+  const float scale = hn::GetLane(hn::MaxOfLanes(f, top)) / 127.0f + hn::GetLane(hn::SumOfLanes(f, probe));
+  const VecF inverse = hn::Set(f, scale >= FLT_MIN ? 1.0f / scale : 0.0f);
+  for (int half = 0; half < 2; ++half) {
+    VecI sum = hn::Zero(i);
+    for (int j = half * kVectors / 2; j < (half + 1) * kVectors / 2; ++j) {
+      const VecI rounded = hn::NearestInt(hn::Mul(v[j], inverse));
+      hn::StoreU(hn::DemoteTo(d8, rounded), d8, q + j * kLanes);
+      sum = hn::Add(sum, rounded);
+    }
+    stats.half[half] = hn::GetLane(hn::SumOfLanes(i, sum));
+  }
+  stats.scale = scale;
+  stats.sum = static_cast<float>(stats.half[0] + stats.half[1]);
+}
+
+void prepare(DType dtype, const void* x, const float* norm, double epsilon, float* row, const Prepared& out) {
+  float* values = out.values != nullptr ? out.values : row;
+  load_row(dtype, x, out.k, out.k_padded, values);
+  if (norm != nullptr) normalise(norm, epsilon, out.k, out.k_padded, values);
+  for (int64_t g = 0; out.q != nullptr && g < out.k / kGroup; ++g) {
+    quantise_group(values + g * kGroup, out.q + g * kGroup, out.stats[g]);
+  }
+}
+
+matmul_cpu::PrepareKernels make_prepare_kernels() { return {prepare}; }
+
+#endif  // HWY_TARGET == HWY_SCALAR
+
+}  // namespace HWY_NAMESPACE
+}  // namespace rafter
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace rafter {
+HWY_EXPORT(make_prepare_kernels);
+namespace matmul_cpu {
+PrepareKernels prepare_kernels() { return HWY_DYNAMIC_DISPATCH(make_prepare_kernels)(); }
+}  // namespace matmul_cpu
+}  // namespace rafter
+#endif
