@@ -86,8 +86,8 @@ Program& Engine::decode_program(bool greedy) {
   return *program;
 }
 
-Program& Engine::prefill_program(int64_t tokens, LogitRows rows) {
-  const PrefillKey key{0, tokens, rows};
+Program& Engine::prefill_program(int64_t tokens, LogitRows rows, int64_t sequence) {
+  const PrefillKey key{sequence, tokens, rows};
   if (!prefills_.contains(key)) {
     StepSpec spec;
     spec.attention = OpKind::attention_prefill;
@@ -101,13 +101,20 @@ Program& Engine::prefill_program(int64_t tokens, LogitRows rows) {
       stream_->synchronize();  // the program that goes may still be running
       prefills_.erase(prefills_.begin());
     }
-    prefills_[key] = make_program(spec, 0);
+    prefills_[key] = make_program(spec, sequence);
   }
   return *prefills_[key];
 }
 
+bool Engine::replays() const { return options_.executor == ExecutorKind::graph && device_.has_graphs(); }
+
+void Engine::prepare_decode(bool greedy) {
+  Program& program = decode_program(greedy);
+  if (replays()) program.capture(*stream_);
+}
+
 void Engine::run(Program& program, bool replayable) {
-  if (replayable && options_.executor == ExecutorKind::graph && device_.has_graphs()) {
+  if (replayable && replays()) {
     program.replay(*stream_);
   } else {
     program.run(*stream_);
@@ -117,8 +124,8 @@ void Engine::run(Program& program, bool replayable) {
 void Engine::check_room(int64_t sequence, int64_t more) const {
   const int64_t total = length(sequence) + more;
   if (total > cache_.context()) {
-    throw input_error({"the sequence", fmt::format("{} tokens long", total), fmt::format("at most the context of {}", cache_.context()),
-                       "raise -c or shorten the prompt"});
+    throw input_error({"the sequence", fmt::format("{} tokens long", total),
+                       fmt::format("at most the context of {}", cache_.context()), "raise -c or shorten the prompt"});
   }
 }
 
@@ -131,7 +138,8 @@ void Engine::check_tokens(std::span<const int32_t> tokens) const {
 }
 
 // Tokens and positions go through pinned memory, reused only after its last copy is done.
-void Engine::place_inputs(const Tensor& tokens, const Tensor& positions, std::span<const int32_t> token_values, int64_t first_position) {
+void Engine::place_inputs(const Tensor& tokens, const Tensor& positions, std::span<const int32_t> token_values,
+                          int64_t first_position) {
   if (staging_used_) staging_free_->wait();
   auto* host_tokens = staging_.as<int32_t>();
   auto* host_positions = host_tokens + token_values.size();
@@ -152,6 +160,13 @@ void Engine::truncate(int64_t sequence, int64_t tokens) {
   cache_.shrink(sequence, length);
 }
 
+void Engine::reserve(int64_t more) {
+  for (int64_t sequence = 0; sequence < options_.batch; ++sequence) {
+    check_room(sequence, more);
+    cache_.reserve(sequence, length(sequence) + more, *stream_);
+  }
+}
+
 void Engine::assume_length(int64_t tokens) {
   for (int64_t sequence = 0; sequence < options_.batch; ++sequence) {
     check_room(sequence, tokens - length(sequence));
@@ -163,14 +178,13 @@ void Engine::assume_length(int64_t tokens) {
 std::vector<float> Engine::prefill(int64_t sequence, std::span<const int32_t> tokens, LogitRows rows) {
   check_tokens(tokens);
   check_room(sequence, static_cast<int64_t>(tokens.size()));
-  if (sequence != 0) throw input_error({"prefill of sequence", std::to_string(sequence), "0"});
   std::vector<float> logits;
   while (!tokens.empty()) {
     const auto chunk = tokens.first(std::min(tokens.size(), static_cast<size_t>(options_.chunk)));
     tokens = tokens.subspan(chunk.size());
     const auto count = static_cast<int64_t>(chunk.size());
     const LogitRows wanted = rows == LogitRows::last && !tokens.empty() ? LogitRows::none : rows;
-    Program& program = prefill_program(count, wanted);
+    Program& program = prefill_program(count, wanted, sequence);
     int64_t& length = lengths_[static_cast<size_t>(sequence)];
     cache_.reserve(sequence, length + count, *stream_);
     place_inputs(program.tensor("tokens"), program.tensor("positions"), chunk, length);
@@ -211,7 +225,8 @@ void Engine::greedy_start(std::span<const int32_t> tokens) {
 }
 
 void Engine::greedy_step() {
-  if (pending_ == kAhead) throw runtime_failure({"greedy steps not taken", std::to_string(pending_), fmt::format("under {}", kAhead)});
+  if (pending_ == kAhead)
+    throw runtime_failure({"greedy steps not taken", std::to_string(pending_), fmt::format("under {}", kAhead)});
   for (int64_t s = 0; s < options_.batch; ++s) {
     check_room(s, 1);
     cache_.reserve(s, length(s) + 1, *stream_);
@@ -220,7 +235,8 @@ void Engine::greedy_step() {
   run(program, true);
   for (int64_t& length : lengths_) ++length;
   const auto slot = static_cast<size_t>(steps_started_++ % kAhead);
-  stream_->copy_out(next_host_.as<int32_t>() + static_cast<int64_t>(slot) * options_.batch, program.tensor("next").data, options_.batch * 4);
+  stream_->copy_out(next_host_.as<int32_t>() + static_cast<int64_t>(slot) * options_.batch, program.tensor("next").data,
+                    options_.batch * 4);
   stream_->record(*taken_[slot]);
   ++pending_;
 }

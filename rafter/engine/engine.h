@@ -22,9 +22,9 @@ enum class ExecutorKind : uint8_t { eager, graph };
 
 struct EngineOptions {
   DeviceId device;
-  int64_t context = 0;  // tokens a sequence may have; 0 means the model's own, at most 4096
-  int64_t batch = 1;    // sequences decoded together
-  int64_t chunk = 512;  // tokens of one prefill step
+  int64_t context = 0;                          // tokens a sequence may have; 0 means the model's own, at most 4096
+  int64_t batch = 1;                            // sequences decoded together
+  int64_t chunk = 512;                          // tokens of one prefill step
   ExecutorKind executor = ExecutorKind::graph;  // the CPU always runs eagerly
   bool fuse = true;
 };
@@ -46,6 +46,8 @@ class Engine {
   int64_t length(int64_t sequence) const { return lengths_[static_cast<size_t>(sequence)]; }
   // Forgets what follows the first `tokens` tokens.
   void truncate(int64_t sequence, int64_t tokens);
+  // Pages for `more` tokens after every sequence's own: for whoever runs a program by hand.
+  void reserve(int64_t more);
 
   // Appends tokens in chunks. Gives logits of the last token, of all of them ([tokens, vocab]), or none.
   // An input Error beyond the context or where a token is out of the vocabulary; nothing is appended then.
@@ -63,18 +65,22 @@ class Engine {
   int greedy_pending() const { return pending_; }
   void synchronize() { stream_->synchronize(); }
 
-  // The decode step's program, for trace and bench; `context` reserves pages for and places every sequence at a length.
+  // The step's program, for trace and bench: made where there is none yet.
   Program& decode_program(bool greedy);
-  Program& prefill_program(int64_t tokens, LogitRows rows);
+  Program& prefill_program(int64_t tokens, LogitRows rows, int64_t sequence = 0);
+  // Makes (and captures) the decode step, so that the first step costs no more than the others.
+  void prepare_decode(bool greedy);
   // Puts every sequence at `tokens` tokens without computing them: for benches on random weights.
   void assume_length(int64_t tokens);
 
  private:
   std::unique_ptr<Program> make_program(const StepSpec& spec, int64_t sequence);
+  bool replays() const;
   void run(Program& program, bool replayable);
   void check_room(int64_t sequence, int64_t more) const;
   void check_tokens(std::span<const int32_t> tokens) const;
-  void place_inputs(const Tensor& tokens, const Tensor& positions, std::span<const int32_t> token_values, int64_t first_position);
+  void place_inputs(const Tensor& tokens, const Tensor& positions, std::span<const int32_t> token_values,
+                    int64_t first_position);
 
   const Checkpoint& checkpoint_;
   EngineOptions options_;

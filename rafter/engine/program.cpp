@@ -34,7 +34,8 @@ Program::Program(Plan plan, Device& device, const Binder& bind) : plan_(std::mov
 
 void Program::place(Device& device) {
   std::vector<int64_t> workspaces;
-  for (const Step& step : steps_) workspaces.push_back(step.kernel->workspace != nullptr ? step.kernel->workspace(step.view()) : 0);
+  for (const Step& step : steps_)
+    workspaces.push_back(step.kernel->workspace != nullptr ? step.kernel->workspace(step.view()) : 0);
   memory_ = plan_memory(plan_, workspaces);
   arena_ = Buffer(device, memory_.arena_bytes);
   auto* base = static_cast<std::byte*>(arena_.data());
@@ -51,7 +52,8 @@ void Program::place(Device& device) {
     for (size_t j = 0; j < step.inputs.size(); ++j) {
       if (step.op->inputs[j] != kNone) step.inputs[j].data = tensors_[static_cast<size_t>(step.op->inputs[j])].data;
     }
-    for (size_t j = 0; j < step.outputs.size(); ++j) step.outputs[j].data = tensors_[static_cast<size_t>(step.op->outputs[j])].data;
+    for (size_t j = 0; j < step.outputs.size(); ++j)
+      step.outputs[j].data = tensors_[static_cast<size_t>(step.op->outputs[j])].data;
     if (memory_.workspace_offsets[i] >= 0) step.workspace = base + memory_.workspace_offsets[i];
   }
 }
@@ -67,12 +69,15 @@ void Program::run(Stream& stream) const {
   for (const Step& step : steps_) step.kernel->launch(step.view(), stream);
 }
 
+void Program::capture(Stream& stream) {
+  if (graph_) return;
+  stream.begin_capture();
+  run(stream);
+  graph_ = stream.end_capture();
+}
+
 void Program::replay(Stream& stream) {
-  if (!graph_) {
-    stream.begin_capture();
-    run(stream);
-    graph_ = stream.end_capture();
-  }
+  capture(stream);
   graph_->launch(stream);
 }
 

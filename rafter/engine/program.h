@@ -39,7 +39,9 @@ class Program {
 
   // Every op in order, eagerly.
   void run(Stream& stream) const;
-  // The same, captured once and replayed; only where the device has graphs.
+  // The same, captured once and replayed; only where the device has graphs. The first replay captures where capture() has
+  // not been called before.
+  void capture(Stream& stream);
   void replay(Stream& stream);
   int graph_nodes() const { return graph_ ? graph_->nodes() : 0; }
 

@@ -38,7 +38,8 @@ class Weights::Loader {
     matrix(model.embedding);
     for (const LayerTensors& layer : model.layers) {
       for (const StoredTensor* m : {&layer.q, &layer.k, &layer.v, &layer.o, &layer.gate, &layer.up, &layer.down}) matrix(*m);
-      for (const StoredTensor* v : {&layer.attention_norm, &layer.ffn_norm, &layer.q_norm, &layer.k_norm}) vector({v}, 0.9f, 1.1f);
+      for (const StoredTensor* v : {&layer.attention_norm, &layer.ffn_norm, &layer.q_norm, &layer.k_norm})
+        vector({v}, 0.9f, 1.1f);
       vector({&layer.q_bias, &layer.k_bias, &layer.v_bias}, -0.1f, 0.1f);
     }
     vector({&model.final_norm}, 0.9f, 1.1f);
@@ -79,7 +80,8 @@ class Weights::Loader {
       upload(stored.data, allocate(stored.name, stored.dtype, stored.shape));
     }
     loaded_ += stored.bytes;
-    if (progress_) progress_(static_cast<double>(loaded_) / static_cast<double>(std::max<int64_t>(1, checkpoint_.weight_bytes())));
+    if (progress_)
+      progress_(static_cast<double>(loaded_) / static_cast<double>(std::max<int64_t>(1, checkpoint_.weight_bytes())));
   }
 
   void upload(const std::byte* source, const Tensor& target) {
