@@ -1,6 +1,7 @@
 // From what a file says to a tokenizer that works: the checks, and the tables that make it fast.
 #include <algorithm>
 
+#include "rafter/base/error.h"
 #include "rafter/formats/tokenizer_bytes.h"
 #include "rafter/formats/tokenizer_state.h"
 

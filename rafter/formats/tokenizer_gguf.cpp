@@ -1,6 +1,8 @@
 // A tokenizer from the metadata of a GGUF file: keys `tokenizer.ggml.*` of
 // https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
 #include "rafter/formats/gguf.h"
+
+#include "rafter/base/error.h"
 #include "rafter/formats/tokenizer_state.h"
 
 namespace rafter {
@@ -83,7 +85,12 @@ void read_tokens(const GgufFile& file, TokenizerSource& source) {
   const std::vector<std::string_view> merges = file.texts("tokenizer.ggml.merges");
   source.merges.reserve(merges.size());
   for (size_t i = 0; i < merges.size(); ++i) {
-    source.merges.push_back(parse_merge(merges[i], fmt::format("{}: tokenizer.ggml.merges[{}]", source.name, i)));
+    const auto merge = parse_merge(merges[i]);
+    if (!merge) {
+      throw input_error({fmt::format("{}: tokenizer.ggml.merges[{}]", source.name, i), in_quotes(merges[i], 80),
+                         "two tokens with one space between them"});
+    }
+    source.merges.push_back(*merge);
   }
 }
 

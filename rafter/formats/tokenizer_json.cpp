@@ -2,6 +2,7 @@
 // generation_config.json and chat_template.jinja beside it say about the start and the end of text.
 #include <filesystem>
 
+#include "rafter/base/error.h"
 #include "rafter/base/mapped_file.h"
 #include "rafter/formats/tokenizer_json_model.h"
 #include "rafter/formats/tokenizer_state.h"

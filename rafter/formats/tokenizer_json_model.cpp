@@ -1,6 +1,6 @@
 #include "rafter/formats/tokenizer_json_model.h"
 
-#include <algorithm>
+#include "rafter/base/error.h"
 
 namespace rafter {
 
@@ -94,31 +94,29 @@ void read_added(const JsonNode& list, size_t entries, TokenizerSource& source) {
 }
 
 // "a b", or ["a", "b"] in files since tokenizers 0.20.
-SourceMerge read_merge(const JsonNode& merge) {
-  if (merge.is_text()) return parse_merge(merge.text(), merge.path());
+std::optional<SourceMerge> read_merge(simdjson::dom::element value) {
+  std::string_view text;
+  if (value.get(text) == simdjson::SUCCESS) return parse_merge(text);
+  simdjson::dom::array pair;
   std::string_view parts[2];
   size_t count = 0;
-  for (const simdjson::dom::element part : merge.list()) {
-    if (count == 2) merge.refuse("a list of two");
-    parts[count++] = JsonNode(part, merge.path()).text();
+  if (value.get(pair) != simdjson::SUCCESS) return std::nullopt;
+  for (const simdjson::dom::element part : pair) {
+    if (count == 2 || part.get(parts[count++]) != simdjson::SUCCESS) return std::nullopt;
   }
-  if (count != 2) merge.refuse("a list of two");
-  return {parts[0], parts[1]};
+  return count == 2 ? std::optional(SourceMerge{parts[0], parts[1]}) : std::nullopt;
 }
 
 void read_merges(const JsonNode& merges, TokenizerSource& source) {
   const simdjson::dom::array list = merges.list();
   source.merges.reserve(list.size());
   for (const simdjson::dom::element value : list) {
-    std::string_view text;
-    const bool plain = value.get(text) == simdjson::SUCCESS && std::count(text.begin(), text.end(), ' ') == 1 &&
-                       text.front() != ' ' && text.back() != ' ';
-    if (plain) {
-      const size_t space = text.find(' ');
-      source.merges.push_back({text.substr(0, space), text.substr(space + 1)});
-    } else {
-      source.merges.push_back(read_merge({value, fmt::format("{}[{}]", merges.path(), source.merges.size())}));
+    const auto merge = read_merge(value);
+    if (!merge) {
+      const JsonNode node(value, fmt::format("{}[{}]", merges.path(), source.merges.size()));
+      node.refuse("two tokens: 'a b' or ['a', 'b']");
     }
+    source.merges.push_back(*merge);
   }
 }
 

@@ -1,4 +1,8 @@
-// Unicode normalisation form C, which Qwen's tokenizers apply to text before anything else.
+// Unicode normalisation form C as Hugging Face's tokenizers do it, which Qwen's apply to text before anything else.
+//
+// Their tables are those of Unicode 9, whatever the rest of the library knows: a combining mark that came later is left
+// where it stands and joins nothing. Models were trained on that, so it is done here too, and the result does not depend on
+// the version of the system's utf8proc.
 #pragma once
 
 #include <string>

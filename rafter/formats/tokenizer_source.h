@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "rafter/base/error.h"
 #include "rafter/formats/pretokenizer.h"
 
 namespace rafter {
@@ -44,14 +43,13 @@ struct TokenizerSource {
   std::string chat_template;
 };
 
-// The merge written as "left right". The byte alphabet has no space, so there is one, and not at either end.
-inline SourceMerge parse_merge(std::string_view text, const std::string& where) {
+// The merge written as "left right": the byte alphabet has no space, so there is one, and not at either end. Nothing where
+// that is not so.
+inline std::optional<SourceMerge> parse_merge(std::string_view text) {
   const size_t space = text.find(' ');
-  if (space == 0 || space == std::string_view::npos || space + 1 == text.size() ||
-      text.find(' ', space + 1) != std::string_view::npos) {
-    throw input_error({where, in_quotes(text, 80), "two tokens with one space between them"});
-  }
-  return {text.substr(0, space), text.substr(space + 1)};
+  if (space == 0 || space == std::string_view::npos || space + 1 == text.size()) return std::nullopt;
+  if (text.find(' ', space + 1) != std::string_view::npos) return std::nullopt;
+  return SourceMerge{text.substr(0, space), text.substr(space + 1)};
 }
 
 }  // namespace rafter
