@@ -28,8 +28,7 @@ struct Barrier {
 
   __device__ void arrive_expecting(uint32_t bytes) {
 #if __CUDA_ARCH__ >= 900
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(this)), "r"(bytes)
-                 : "memory");
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(this)), "r"(bytes) : "memory");
 #endif
   }
 
@@ -60,10 +59,11 @@ __device__ inline void publish_barriers() {
 __device__ inline void copy_bulk(void* shared_destination, const void* source, uint32_t bytes, Barrier& barrier,
                                  uint64_t policy) {
 #if __CUDA_ARCH__ >= 900
-  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], %4;" ::"r"(
-                   shared_address(shared_destination)),
-               "l"(source), "r"(bytes), "r"(shared_address(&barrier)), "l"(policy)
-               : "memory");
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], %4;" ::"r"(
+          shared_address(shared_destination)),
+      "l"(source), "r"(bytes), "r"(shared_address(&barrier)), "l"(policy)
+      : "memory");
 #endif
 }
 

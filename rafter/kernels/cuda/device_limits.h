@@ -16,8 +16,8 @@ int architecture();
 template <typename... Params>
 void share_whole_sm(void (*kernel)(Params...)) {
   check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), cudaFuncAttributePreferredSharedMemoryCarveout,
-                                   cudaSharedmemCarveoutMaxShared),
-              "choosing a kernel's shared memory split");
+                             cudaSharedmemCarveoutMaxShared),
+        "choosing a kernel's shared memory split");
 }
 
 }  // namespace rafter::cuda

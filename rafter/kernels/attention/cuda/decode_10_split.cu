@@ -22,8 +22,8 @@ using cuda::kFullMask;
 using cuda::kWarp;
 
 constexpr int kWarps = 4;
-constexpr int kHeads = 4;    // query heads of a block
-constexpr int kRun = 4;      // elements of K that a lane reads at once
+constexpr int kHeads = 4;  // query heads of a block
+constexpr int kRun = 4;    // elements of K that a lane reads at once
 constexpr int kMaxDim = 256;
 
 // kRun elements; single reads where rows are not aligned.
@@ -155,8 +155,8 @@ __global__ void __launch_bounds__(kWarps* kWarp)
 int splits_of(const OpView& op) {
   const auto& attrs = op.attrs<AttentionAttrs>();
   const int64_t head_blocks = cuda::ceil_div(attrs.q_heads / attrs.kv_heads, kHeads);
-  return decode_splits(decode_config(), op.inputs[q].shape[0] * attrs.kv_heads * head_blocks,
-                       op.inputs[block_table].shape[1], cuda::multiprocessors());
+  return decode_splits(decode_config(), op.inputs[q].shape[0] * attrs.kv_heads * head_blocks, op.inputs[block_table].shape[1],
+                       cuda::multiprocessors());
 }
 
 template <typename T, int kColumns>
@@ -168,7 +168,8 @@ void launch_shape(const Problem& p, const Parts& parts, bool aligned, Stream& st
   }();
   static_cast<void>(ready);
   const int64_t head_blocks = cuda::ceil_div(p.group(), kHeads);
-  const size_t shared = static_cast<size_t>(kHeads * p.head_dim) * sizeof(float) + WarpResults::bytes(kWarps, kHeads, p.head_dim);
+  const size_t shared =
+      static_cast<size_t>(kHeads * p.head_dim) * sizeof(float) + WarpResults::bytes(kWarps, kHeads, p.head_dim);
   cuda::launch(stream,
                {.grid = dim3(static_cast<unsigned>(parts.splits), static_cast<unsigned>(p.kv_heads * head_blocks),
                              static_cast<unsigned>(p.tokens)),

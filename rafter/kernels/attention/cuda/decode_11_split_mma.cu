@@ -26,8 +26,8 @@ namespace {
 using cuda::kFullMask;
 using cuda::kWarp;
 
-constexpr int kTile = 8;   // query heads of one mma
-constexpr int kVector = 8; // elements in 16 bytes
+constexpr int kTile = 8;    // query heads of one mma
+constexpr int kVector = 8;  // elements in 16 bytes
 
 // Lane 4 g + c has elements 2c, 2c + 1 of row g of an 8 x 8 matrix of 16-bit values, and gets those of column g.
 __device__ uint32_t transpose_8x8(uint32_t word) {
@@ -69,8 +69,8 @@ struct Page {
 // A warp's online softmax for kTile heads. A lane answers for heads 2c and 2c + 1.
 template <typename T, int kDim>
 struct Softmax {
-  uint4 q[kDim / 32];  // head g: columns 32 j + 8 c ..
-  float top[2], total[2];  // of heads 2c and 2c + 1; total over this lane's keys only
+  uint4 q[kDim / 32];          // head g: columns 32 j + 8 c ..
+  float top[2], total[2];      // of heads 2c and 2c + 1; total over this lane's keys only
   float out[kDim / 64][4][4];  // [j][i]: columns 64 j + 8 g + 2 i (first two) and + 1, heads 2c and 2c + 1
 
   __device__ void start(const Problem& p, int64_t t, int first_head, int heads, int g, int c) {

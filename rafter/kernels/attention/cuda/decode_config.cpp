@@ -14,8 +14,8 @@ DecodeConfig decode_config() { return decode_override().value_or(DecodeConfig{})
 
 int decode_splits(const DecodeConfig& config, int64_t rows, int64_t width, int multiprocessors) {
   const double slots = static_cast<double>(config.blocks_per_sm) * std::max(multiprocessors, 1);
-  const auto most = static_cast<int>(
-      std::clamp<int64_t>((width + config.min_pages - 1) / config.min_pages, 1, config.max_splits));
+  const auto most =
+      static_cast<int>(std::clamp<int64_t>((width + config.min_pages - 1) / config.min_pages, 1, config.max_splits));
   const auto fill = [&](int splits) {
     const double waves = static_cast<double>(rows * splits) / slots;
     return waves / std::ceil(waves);

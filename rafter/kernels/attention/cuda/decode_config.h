@@ -12,10 +12,10 @@
 namespace rafter::attention {
 
 struct DecodeConfig {
-  int warps = 4;         // of a block, one page at a time each: 4 or 8
-  int min_pages = 4;     // that a split takes at the least
-  int max_splits = 128;  // more make the joining slower than the splitting saves
-  int blocks_per_sm = 3; // that are expected to fit
+  int warps = 4;          // of a block, one page at a time each: 4 or 8
+  int min_pages = 4;      // that a split takes at the least
+  int max_splits = 128;   // more make the joining slower than the splitting saves
+  int blocks_per_sm = 3;  // that are expected to fit
 };
 
 // For sweeps: used in the place of the defaults where set.

@@ -12,7 +12,6 @@ namespace {
 
 constexpr int kThreads = 128;
 constexpr int kRun = 4;  // columns of a thread
-constexpr int kMaxDim = 256;
 
 __global__ void __launch_bounds__(kThreads) join(const __grid_constant__ Problem p, const __grid_constant__ Parts parts) {
   __shared__ float sums[kThreads][kRun];

@@ -58,15 +58,13 @@ struct WarpResults {
   }
   __device__ float& top(int warp, int head) const { return memory[warp * heads + head]; }
   __device__ float& total(int warp, int head) const { return memory[(warps + warp) * heads + head]; }
-  __device__ float& out(int warp, int head, int i) const {
-    return memory[2 * warps * heads + (warp * heads + head) * dim + i];
-  }
+  __device__ float& out(int warp, int head, int i) const { return memory[2 * warps * heads + (warp * heads + head) * dim + i]; }
 };
 
 // Joins the warps and writes the block's result for `heads` query heads from `first_head` on: to the split's part, or
 // to the output where there is one split. All threads of the block, after a barrier. Warps without keys have top -inf.
-__device__ inline void write_block(const Problem& p, const Parts& parts, const WarpResults& results, int64_t t,
-                                   int first_head, int heads, int split) {
+__device__ inline void write_block(const Problem& p, const Parts& parts, const WarpResults& results, int64_t t, int first_head,
+                                   int heads, int split) {
   for (int i = static_cast<int>(threadIdx.x); i < heads * p.head_dim; i += static_cast<int>(blockDim.x)) {
     const int head = i / p.head_dim, d = i % p.head_dim;
     float top = results.top(0, head), total = 0, out = 0;

@@ -219,12 +219,16 @@ bool supports(const OpView& op) {
 }  // namespace
 
 void launch_rows(const OpView& op, Stream& stream) {
-  cuda::with_float_type(op.inputs[matmul::weights].dtype,
-                        [&](auto weight) { launch_weight<decltype(weight)>(op, stream); });
+  cuda::with_float_type(op.inputs[matmul::weights].dtype, [&](auto weight) { launch_weight<decltype(weight)>(op, stream); });
 }
 
 void register_rows(Registry& registry) {
-  registry.add({.op = OpKind::matmul, .device = DeviceKind::cuda, .name = "10_decode_rows", .step = 10, .supports = supports, .launch = launch_rows});
+  registry.add({.op = OpKind::matmul,
+                .device = DeviceKind::cuda,
+                .name = "10_decode_rows",
+                .step = 10,
+                .supports = supports,
+                .launch = launch_rows});
 }
 
 }  // namespace rafter::decode

@@ -53,8 +53,8 @@ struct Cursor {
 // What all roles agree on.
 struct Layout {
   int math_warps, stages;
-  int stage_columns;     // math_warps * 256
-  int stages_per_tile;   // along K
+  int stage_columns;    // math_warps * 256
+  int stages_per_tile;  // along K
   int outputs_per_tile, tiles;
 
   template <int kRows>
@@ -161,8 +161,7 @@ __device__ void finish_tiles(const Args& a, const Layout& layout, Shared<kRows *
 }
 
 template <typename Weight, int kTokens, int kRows>
-__global__ void __launch_bounds__((kMaxMathWarps + 2) * kWarp)
-    decode_ring(const __grid_constant__ Args a, int stages) {
+__global__ void __launch_bounds__((kMaxMathWarps + 2) * kWarp) decode_ring(const __grid_constant__ Args a, int stages) {
   extern __shared__ __align__(128) unsigned char memory[];
   const Layout layout = Layout::of<kRows>(a, stages);
   unsigned char* const ring = memory;

@@ -32,7 +32,7 @@ inline constexpr size_t kSharedLimit = 96 * 1024;
 // x as int8 in shared memory. The halves of the groups lie in planes of their own, so that the 16-byte reads of
 // neighbouring lanes fall into different banks.
 struct QuantisedX {
-  uint4* planes;  // [tokens][2][groups]
+  uint4* planes;    // [tokens][2][groups]
   float2* factors;  // [tokens][groups]: scale, and sum of q
   int groups;
 
@@ -215,7 +215,9 @@ void launch_shape(const Args& a, Stream& stream) {
 
 bool aligned_to(const Args& a, int64_t bytes) {
   for (int i = 0; i < 3; ++i) {
-    if ((reinterpret_cast<uintptr_t>(a.weights.data[i]) | static_cast<uintptr_t>(a.weights.stride[i])) % static_cast<uintptr_t>(bytes) != 0) {
+    if ((reinterpret_cast<uintptr_t>(a.weights.data[i]) | static_cast<uintptr_t>(a.weights.stride[i])) %
+            static_cast<uintptr_t>(bytes) !=
+        0) {
       return false;
     }
   }

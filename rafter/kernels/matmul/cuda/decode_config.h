@@ -11,7 +11,7 @@ namespace rafter::decode {
 struct RowsConfig {
   int rows = 4, unroll = 1;  // one of kRowsShapes
   int warps = 8, group_warps = 8;
-  int blocks_per_sm = 4;     // of the grid, where the work is enough
+  int blocks_per_sm = 4;  // of the grid, where the work is enough
 };
 
 // Of 11_decode_ring. One block per SM (or more) of `warps` math warps behind a ring of `ring_bytes` in shared memory.

@@ -74,8 +74,7 @@ struct StagedX {
 // x, times the norm's weight where there is one, and its sums of squares by warp. Tokens past a.tokens are zeros.
 // `thread` of `threads`, whole warps, share the work; thread i takes chunks i, i + threads, ...
 template <int kTokens, int kMaxWarps>
-__device__ inline void stage_x(const Args& a, const StagedX& x, float (&squares)[kTokens][kMaxWarps], int thread,
-                               int threads) {
+__device__ inline void stage_x(const Args& a, const StagedX& x, float (&squares)[kTokens][kMaxWarps], int thread, int threads) {
   float sum[kTokens] = {};
   for (int c = thread; c < x.chunks; c += threads) {
     float scale[kChunk];
