@@ -1,0 +1,38 @@
+#include "rafter/measure/statistics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace rafter {
+
+namespace {
+
+double quantile(const std::vector<double>& ordered, double q) {
+  const double at = q * static_cast<double>(ordered.size() - 1);
+  const auto below = static_cast<size_t>(at);
+  const size_t above = std::min(below + 1, ordered.size() - 1);
+  return std::lerp(ordered[below], ordered[above], at - std::floor(at));
+}
+
+}  // namespace
+
+Statistics summarise(std::span<const double> samples) {
+  Statistics result;
+  if (samples.empty()) return result;
+  std::vector<double> ordered(samples.begin(), samples.end());
+  std::sort(ordered.begin(), ordered.end());
+  const auto n = static_cast<double>(ordered.size());
+  result.samples = static_cast<int64_t>(ordered.size());
+  result.median = quantile(ordered, 0.5);
+  result.iqr = quantile(ordered, 0.75) - quantile(ordered, 0.25);
+  result.min = ordered.front();
+  result.max = ordered.back();
+  for (const double value : ordered) result.mean += value / n;
+  double squares = 0;
+  for (const double value : ordered) squares += (value - result.mean) * (value - result.mean);
+  if (ordered.size() > 1) result.sigma = std::sqrt(squares / (n - 1));
+  return result;
+}
+
+}  // namespace rafter

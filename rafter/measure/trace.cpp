@@ -1,0 +1,258 @@
+#include "rafter/measure/trace.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "rafter/base/error.h"
+#include "rafter/measure/op_shape.h"
+#include "rafter/measure/statistics.h"
+#include "rafter/measure/workload.h"
+
+namespace rafter {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int64_t kLaunches = 20;  // of one kind of op in a graph, at the least; and of decode steps between two events
+
+bool alike(const TracedOp& a, const TracedOp& b) { return a.name == b.name && a.shape == b.shape && a.kernel == b.kernel; }
+
+// A program with its inputs in place, ready to be run by hand as often as one likes.
+class Tracer {
+ public:
+  Tracer(Engine& engine, const TraceOptions& options, const std::function<void(double)>& progress)
+      : engine_(engine), options_(options), progress_(progress), workload_(engine), program_(prepare()) {}
+
+  StepTrace run() {
+    trace_.options = options_;
+    trace_.tokens = options_.prefill > 0 ? options_.prefill : engine_.options().batch;
+    describe_ops();
+    if (engine_.options().device.kind == DeviceKind::cuda) {
+      run_on_gpu();
+    } else {
+      run_on_cpu();
+    }
+    for (int64_t sequence = 0; sequence < engine_.options().batch; ++sequence) engine_.truncate(sequence, 0);
+    return std::move(trace_);
+  }
+
+ private:
+  bool decodes() const { return options_.prefill == 0; }
+
+  Program& prepare() {
+    if (options_.prefill > engine_.options().chunk) {
+      throw input_error({"the prefill to trace", fmt::format("{} tokens long", options_.prefill),
+                         fmt::format("at most the chunk of {}", engine_.options().chunk), "raise --chunk"});
+    }
+    workload_.fill(options_.context);
+    if (decodes()) {
+      const bool gpu = engine_.options().device.kind == DeviceKind::cuda;
+      first_tokens_ = workload_.tokens(engine_.options().batch);
+      engine_.reserve(gpu ? kLaunches : 1);
+      engine_.prepare_decode(true);
+      return engine_.decode_program(true);
+    }
+    // Its inputs stay on the device, so that it can be run again.
+    engine_.prefill(0, workload_.tokens(options_.prefill), LogitRows::last);
+    return engine_.prefill_program(options_.prefill, LogitRows::last);
+  }
+
+  // A decode step moves its token and position on: this puts them back.
+  void rewind() {
+    if (decodes()) engine_.greedy_start(first_tokens_);
+  }
+
+  void describe_ops() {
+    const CostContext context{options_.context};
+    for (const Program::Step& step : program_.steps()) {
+      const OpView view = step.view();
+      trace_.ops.push_back({step.op->name, step.op->kind, step.op->layer, shape_text(view, context),
+                            std::string(step.kernel->name), rafter::cost(view, context)});
+    }
+  }
+
+  void report(int64_t done, int64_t of) const {
+    if (progress_) progress_(static_cast<double>(done) / static_cast<double>(of));
+  }
+
+  void run_on_cpu() {
+    std::vector<std::vector<double>> op_samples(trace_.ops.size());
+    std::vector<double> step_samples;
+    for (int64_t repeat = -1; repeat < options_.repeats; ++repeat) {  // the first one warms up
+      const double whole = timed_step();
+      const std::vector<double> each = timed_ops();
+      if (repeat < 0) continue;
+      step_samples.push_back(whole);
+      for (size_t i = 0; i < each.size(); ++i) op_samples[i].push_back(each[i]);
+      report(repeat + 1, options_.repeats);
+    }
+    for (size_t i = 0; i < op_samples.size(); ++i) set_time(trace_.ops[i], op_samples[i], 1);
+    set_step(step_samples);
+    trace_.method = fmt::format(
+        "Times are medians over {} steps, each op timed in its place by the host's clock; the step is timed with no clock in "
+        "it, in turn with those. Caches are as the step leaves them.",
+        options_.repeats);
+  }
+
+  double timed_step() {
+    rewind();
+    const auto start = Clock::now();
+    program_.run(engine_.stream());
+    return std::chrono::duration<double>(Clock::now() - start).count();
+  }
+
+  std::vector<double> timed_ops() {
+    rewind();
+    std::vector<double> seconds;
+    auto before = Clock::now();
+    for (const Program::Step& step : program_.steps()) {
+      step.kernel->launch(step.view(), engine_.stream());
+      const auto after = Clock::now();
+      seconds.push_back(std::chrono::duration<double>(after - before).count());
+      before = after;
+    }
+    return seconds;
+  }
+
+  void run_on_gpu() {
+    const std::vector<std::vector<size_t>> groups = groups_of_ops();
+    set_step(step_samples_on_gpu());
+    for (size_t g = 0; g < groups.size(); ++g) {
+      const std::vector<double> samples = group_samples(groups[g]);
+      for (const size_t op : groups[g]) set_time(trace_.ops[op], samples, launches(groups[g]));
+      report(static_cast<int64_t>(g) + 1, static_cast<int64_t>(groups.size()));
+    }
+    trace_.method = fmt::format(
+        "Times are medians over {} runs of a CUDA graph that launches one kind of op for every layer in turn, at least {} "
+        "launches, by events around it; an op of one instance, or whose operands all fit in L2, finds them there. The step is "
+        "the median of {}.",
+        options_.repeats, kLaunches,
+        replays() ? fmt::format("{} consecutive replays of the step's graph", kLaunches) : "whole steps launched one by one");
+  }
+
+  bool replays() const { return decodes() && engine_.options().executor == ExecutorKind::graph; }
+
+  // Op indices by kind of op, in the order of each kind's first.
+  std::vector<std::vector<size_t>> groups_of_ops() const {
+    std::vector<std::vector<size_t>> groups;
+    for (size_t i = 0; i < trace_.ops.size(); ++i) {
+      const auto same = [&](const std::vector<size_t>& group) { return alike(trace_.ops[group[0]], trace_.ops[i]); };
+      const auto found = std::find_if(groups.begin(), groups.end(), same);
+      if (found == groups.end()) {
+        groups.push_back({i});
+      } else {
+        found->push_back(i);
+      }
+    }
+    return groups;
+  }
+
+  static int64_t rounds(const std::vector<size_t>& group) {
+    const auto size = static_cast<int64_t>(group.size());
+    return (kLaunches + size - 1) / size;
+  }
+  static int64_t launches(const std::vector<size_t>& group) { return rounds(group) * static_cast<int64_t>(group.size()); }
+
+  std::vector<double> group_samples(const std::vector<size_t>& group) {
+    Stream& stream = engine_.stream();
+    rewind();
+    program_.run(stream);  // so that every operand is a step's own value
+    rewind();
+    stream.begin_capture();
+    for (int64_t round = 0; round < rounds(group); ++round) {
+      for (const size_t op : group) {
+        const Program::Step& step = program_.steps()[op];
+        step.kernel->launch(step.view(), stream);
+      }
+    }
+    const std::unique_ptr<Graph> graph = stream.end_capture();
+    return event_samples([] {}, [&] { graph->launch(stream); });
+  }
+
+  std::vector<double> step_samples_on_gpu() {
+    Stream& stream = engine_.stream();
+    const int64_t steps = decodes() ? kLaunches : 1;
+    std::vector<double> samples = event_samples([&] { rewind(); },
+                                                [&] {
+                                                  for (int64_t i = 0; i < steps; ++i) {
+                                                    replays() ? program_.replay(stream) : program_.run(stream);
+                                                  }
+                                                });
+    for (double& sample : samples) sample /= static_cast<double>(steps);
+    return samples;
+  }
+
+  // Seconds between two events around `work`, for each repeat after one that warms up.
+  template <typename Before, typename Work>
+  std::vector<double> event_samples(const Before& before, const Work& work) {
+    Stream& stream = engine_.stream();
+    const std::unique_ptr<Event> start = stream.make_event(), end = stream.make_event();
+    std::vector<double> samples;
+    for (int64_t repeat = -1; repeat < options_.repeats; ++repeat) {
+      before();
+      stream.record(*start);
+      work();
+      stream.record(*end);
+      end->wait();
+      if (repeat >= 0) samples.push_back(end->seconds_since(*start));
+    }
+    return samples;
+  }
+
+  static void set_time(TracedOp& op, std::span<const double> samples, int64_t launches) {
+    const Statistics s = summarise(samples);
+    op.seconds = s.median / static_cast<double>(launches);
+    op.iqr = s.iqr / static_cast<double>(launches);
+  }
+
+  void set_step(std::span<const double> samples) {
+    const Statistics s = summarise(samples);
+    trace_.step_seconds = s.median;
+    trace_.step_iqr = s.iqr;
+  }
+
+  Engine& engine_;
+  const TraceOptions options_;
+  const std::function<void(double)>& progress_;
+  Workload workload_;
+  std::vector<int32_t> first_tokens_;
+  Program& program_;
+  StepTrace trace_;
+};
+
+}  // namespace
+
+double StepTrace::op_seconds() const {
+  double sum = 0;
+  for (const TracedOp& op : ops) sum += op.seconds;
+  return sum;
+}
+
+Cost StepTrace::cost() const {
+  Cost total;
+  for (const TracedOp& op : ops) total += op.cost;
+  return total;
+}
+
+std::vector<TraceGroup> fold(const StepTrace& trace) {
+  std::vector<TraceGroup> groups;
+  for (const TracedOp& op : trace.ops) {
+    const auto found = std::find_if(groups.begin(), groups.end(), [&](const TraceGroup& g) { return alike(g.total, op); });
+    if (found == groups.end()) {
+      groups.push_back({op, 1});
+      continue;
+    }
+    found->count += 1;
+    found->total.cost += op.cost;
+    found->total.seconds += op.seconds;
+    found->total.iqr += op.iqr;
+  }
+  return groups;
+}
+
+StepTrace trace_step(Engine& engine, const TraceOptions& options, const std::function<void(double fraction)>& progress) {
+  return Tracer(engine, options, progress).run();
+}
+
+}  // namespace rafter

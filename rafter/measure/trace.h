@@ -1,0 +1,60 @@
+// One step of a model, op by op: what each op must move and compute, what it took, and how far their sum is from the step.
+//
+// On the CPU each op of a whole step is timed where it runs, and a step with no clock in it is run in turn with that. On
+// a GPU an op is too short to be timed alone: the launches of one kind of op, every layer's in turn, are captured in a
+// graph of their own and timed together. Each layer brings its own weights, so that they come from memory as they
+// do in a step unless all of them fit in the L2 cache.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "rafter/engine/engine.h"
+#include "rafter/ops/cost.h"
+
+namespace rafter {
+
+struct TraceOptions {
+  int64_t context = 0;  // tokens in the cache when the step begins
+  int64_t prefill = 0;  // trace a prefill of that many tokens; 0 traces a decode step
+  int64_t repeats = 20;
+};
+
+struct TracedOp {
+  std::string name;  // "ffn_down"
+  OpKind kind = OpKind::embed;
+  int layer = -1;
+  std::string shape;   // shape_text()
+  std::string kernel;  // the ladder step that ran: "02_split_k"
+  Cost cost;
+  double seconds = 0;  // median
+  double iqr = 0;
+};
+
+struct StepTrace {
+  TraceOptions options;
+  int64_t tokens = 1;  // that the step takes in
+  std::vector<TracedOp> ops;
+  double step_seconds = 0;  // median of whole steps
+  double step_iqr = 0;
+  std::string method;  // how times were taken, one or two sentences
+
+  double op_seconds() const;  // the sum over ops
+  Cost cost() const;
+  double gap_seconds() const { return step_seconds - op_seconds(); }
+};
+
+// Ops of one name, shape and kernel as one: sums over `count` ops.
+struct TraceGroup {
+  TracedOp total;
+  int64_t count = 0;
+};
+std::vector<TraceGroup> fold(const StepTrace& trace);
+
+// Leaves the engine's sequences empty. An input Error where the context has no room for the step, or a prefill is longer
+// than one chunk.
+StepTrace trace_step(Engine& engine, const TraceOptions& options, const std::function<void(double fraction)>& progress = {});
+
+}  // namespace rafter

@@ -1,0 +1,29 @@
+// Bench results as llama-bench's table, and as rows of a results file.
+#pragma once
+
+#include <span>
+
+#include "rafter/engine/engine.h"
+#include "rafter/measure/bench.h"
+#include "rafter/report/results.h"
+#include "rafter/report/table.h"
+
+namespace rafter {
+
+// What the results of one engine have in common.
+struct BenchSubject {
+  std::string model;
+  DType dtype = DType::f32;
+  int64_t weight_bytes = 0, parameters = 0;
+  DeviceId device;
+  ExecutorKind executor = ExecutorKind::eager;
+  int threads = 0;
+};
+
+BenchSubject subject_of(const Engine& engine, int threads);
+
+// Columns: model, size, params, backend, threads (on the CPU) or executor, batch where it is not 1, test, t/s.
+Table bench_table(const BenchSubject& subject, std::span<const BenchResult> results);
+std::vector<ResultRow> bench_rows(const BenchSubject& subject, std::span<const BenchResult> results);
+
+}  // namespace rafter
