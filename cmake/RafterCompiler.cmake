@@ -10,7 +10,7 @@ endif()
 
 if(RAFTER_PORTABLE)
   set(CMAKE_BUILD_RPATH_USE_ORIGIN ON)
-  set(CMAKE_BUILD_RPATH "$ORIGIN/lib;$ORIGIN/../lib")  # the binary's and the tests' place in the build folder
+  set(CMAKE_BUILD_RPATH "$ORIGIN/../lib")  # bin/ and tests/ lie beside lib/
 endif()
 
 find_program(RAFTER_CCACHE ccache)

@@ -50,7 +50,7 @@ class GpuCheck(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.root = pathlib.Path(folder.name)
-        for name in ("bin", "build/tests"):
+        for name in ("bin", "build/tests", "build/bin"):
             (self.root / name).mkdir(parents=True)
         self.write("bin/nvidia-smi", NVIDIA_SMI)
         self.write("bin/compute-sanitizer", SANITIZER % (0, 0))
@@ -108,13 +108,13 @@ class GpuCheck(unittest.TestCase):
         self.assertEqual([run["outcome"] for run in record["sanitizers"]], ["timed out"] * 4)
 
     def test_a_bench_is_kept_as_it_was_printed(self):
-        self.write("build/rafter", BENCH % '{"schema": "rafter.results/1", "rows": []}')
+        self.write("build/bin/rafter", BENCH % '{"schema": "rafter.results/1", "rows": []}')
         self.run_script("--bench", "qwen2.5-1.5b", "--sanitizer-seconds", "0")
         self.assertEqual(self.done.returncode, 0, self.done.stdout + self.done.stderr)
         self.assertEqual(json.loads((self.root / "out" / "qwen2.5-1.5b.json").read_text())["rows"], [])
 
     def test_a_bench_that_prints_no_json_fails_the_run(self):
-        self.write("build/rafter", BENCH % "oh no")
+        self.write("build/bin/rafter", BENCH % "oh no")
         record = self.run_script("--bench", "qwen2.5-1.5b", "--sanitizer-seconds", "0")
         self.assertEqual(self.done.returncode, 1)
         self.assertEqual(len(record["bench_failures"]), 1)
