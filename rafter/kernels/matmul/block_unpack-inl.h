@@ -129,24 +129,30 @@ HWY_INLINE void for_each_group(Format format, const uint8_t* rows, ptrdiff_t str
   }
 }
 
+HWY_INLINE Group group_q4_1(VecU scales, VecU n0, VecU n1, VecU n2, VecU n3) {
+  Group group;
+  group.scale = low_f16(scales);
+  group.minimum = high_f16(scales);
+  const VecU nibbles[4] = {n0, n1, n2, n3};
+  set_nibbles(nibbles, group);
+  return group;
+}
+
 // Four blocks are twenty 32-bit words, so that five loads bring scales and nibbles alike.
 template <typename Body>
 HWY_INLINE void for_each_group(FormatQ4_1 format, const uint8_t* rows, ptrdiff_t stride, int64_t first, int64_t last,
                                const Body& body) {
   int64_t g = first;
   for (; g + 4 <= last; g += 4) {
-    VecU word[20];
-    for (int i = 0; i < 5; ++i) {
-      const Words loaded = load_words(rows + g * FormatQ4_1::kBlockBytes + 16 * i, stride);
-      for (int j = 0; j < 4; ++j) word[4 * i + j] = loaded.word[j];
-    }
-    for (int b = 0; b < 4; ++b) {
-      Group group;
-      group.scale = low_f16(word[5 * b]);
-      group.minimum = high_f16(word[5 * b]);
-      set_nibbles(word + 5 * b + 1, group);
-      body(g + b, group);
-    }
+    const uint8_t* p = rows + g * FormatQ4_1::kBlockBytes;
+    const Words a = load_words(p, stride), b = load_words(p + 16, stride);
+    body(g, group_q4_1(a.word[0], a.word[1], a.word[2], a.word[3], b.word[0]));
+    const Words c = load_words(p + 32, stride);
+    body(g + 1, group_q4_1(b.word[1], b.word[2], b.word[3], c.word[0], c.word[1]));
+    const Words d = load_words(p + 48, stride);
+    body(g + 2, group_q4_1(c.word[2], c.word[3], d.word[0], d.word[1], d.word[2]));
+    const Words e = load_words(p + 64, stride);
+    body(g + 3, group_q4_1(d.word[3], e.word[0], e.word[1], e.word[2], e.word[3]));
   }
   for_each_group<FormatQ4_1, Body>(format, rows, stride, g, last, body);
 }

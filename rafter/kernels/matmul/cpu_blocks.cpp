@@ -8,7 +8,6 @@
 #define HWY_TARGET_INCLUDE "rafter/kernels/matmul/cpu_blocks.cpp"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 //
-#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 #include "rafter/kernels/matmul/block_unpack-inl.h"
 #include "rafter/kernels/matmul/byte_dot-inl.h"
@@ -54,13 +53,12 @@ HWY_INLINE VecI join_halves(VecI first, VecI last, const VecI* multiplier) {
 // ---- One row of x: weights go from memory to registers to the result.
 
 template <typename Format>
-HWY_INLINE void multiply_once_part(const uint8_t* rows, ptrdiff_t stride, const Prepared& x, float* z) {
+HWY_INLINE void multiply_once_part(const uint8_t* rows, ptrdiff_t stride, const uint8_t* ahead, const Prepared& x, float* z) {
   constexpr Kind kKind = Format::kKind;
   constexpr int kShare = kLanes * Format::kBlockBytes / Format::kGroupsPerBlock;  // bytes of a group
-  const uint8_t* ahead = rows + kRows * stride;
   VecF sum = hn::Zero(TagF());
   for_each_group(Format(), rows, stride, 0, x.k / kGroup, [&](int64_t g, const Group& w) HWY_ATTR {
-    for (int line = 0; line < kShare; line += 64) hwy::Prefetch(ahead + g * kShare + line);
+    for (int line = 0; line < kShare; line += 64) matmul_cpu::prefetch(ahead + g * kShare + line);
     const int8_t* q = x.q + g * kGroup;
     const GroupStats& stats = x.stats[g];
     VecI dot;
@@ -76,9 +74,10 @@ HWY_INLINE void multiply_once_part(const uint8_t* rows, ptrdiff_t stride, const 
 }
 
 template <typename Format>
-void multiply_once_of(const uint8_t* rows, ptrdiff_t stride, const Prepared& x, float* z) {
+void multiply_once_of(const uint8_t* rows, ptrdiff_t stride, const uint8_t* ahead, const Prepared& x, float* z) {
   for (int part = 0; part < kParts; ++part) {
-    multiply_once_part<Format>(rows + part * kLanes * stride, stride, x, z + part * kLanes);
+    const ptrdiff_t offset = part * kLanes * stride;
+    multiply_once_part<Format>(rows + offset, stride, ahead + offset, x, z + part * kLanes);
   }
 }
 
@@ -210,8 +209,10 @@ void multiply_panel(DType dtype, const void* panel, const Prepared& x, int64_t t
   });
 }
 
-void multiply_once(DType dtype, const void* rows, int64_t stride, const Prepared& x, float* z) {
-  with_format(dtype, [&](auto format) { multiply_once_of<decltype(format)>(static_cast<const uint8_t*>(rows), stride, x, z); });
+void multiply_once(DType dtype, const void* rows, int64_t stride, const void* ahead, const Prepared& x, float* z) {
+  with_format(dtype, [&](auto format) {
+    multiply_once_of<decltype(format)>(static_cast<const uint8_t*>(rows), stride, static_cast<const uint8_t*>(ahead), x, z);
+  });
 }
 
 matmul_cpu::BlockKernels make_block_kernels() { return {panel_bytes, unpack, multiply_panel, multiply_once}; }

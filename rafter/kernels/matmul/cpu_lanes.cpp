@@ -25,6 +25,8 @@ using matmul_cpu::PrepareKernels;
 
 constexpr int64_t kTileTokens = 64;  // tokens between a multiplication and its finish: the tile stays in the L1 cache
 
+constexpr int64_t kAheadBytes = 24 << 10;  // of weights on their way from memory while those before are multiplied
+
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 const Tensor& weight(const OpView& op, int i) { return op.inputs[static_cast<size_t>(matmul::weights + i)]; }
@@ -111,6 +113,17 @@ class Multiplication {
     }
   }
 
+  // Asks memory for the rows that run() starts with, items `begin` and on.
+  void prefetch_start(int64_t begin, int64_t end) const {
+    for (int64_t item = begin; item < std::min(end, begin + ahead(piece_of(begin))); ++item) {
+      const Piece piece = piece_of(item);
+      for (int which = 0; which <= (gated_ ? 1 : 0); ++which) {
+        const Tensor& w = weight(op_, piece.weight + which);
+        for (int64_t line = 0; line < kRows * w.row_stride; line += 64) matmul_cpu::prefetch(w.row(piece.row) + line);
+      }
+    }
+  }
+
   void run(int thread, int64_t copy, int64_t item) const {
     const Piece piece = piece_of(item / splits_);
     const int64_t split = item % splits_;
@@ -138,6 +151,12 @@ class Multiplication {
     }
   }
 
+  // How many pieces before their turn weights are fetched.
+  int64_t ahead(const Piece& piece) const {
+    const int64_t bytes = kRows * weight(op_, piece.weight).row_stride * (gated_ ? 2 : 1);
+    return std::max<int64_t>(1, kAheadBytes / std::max<int64_t>(bytes, 1));
+  }
+
   void unpack(int thread, const Piece& piece) const {
     for (int which = 0; which <= (gated_ ? 1 : 0); ++which) {
       const Tensor& w = weight(op_, piece.weight + which);
@@ -154,7 +173,8 @@ class Multiplication {
     } else if (tokens_ > 1) {
       blocks_.multiply_panel(w.dtype, scratch_.panel(thread, which), x, tokens, z);
     } else {
-      blocks_.multiply_once(w.dtype, w.row(piece.row), w.row_stride, x, z);
+      const int64_t next = std::min(piece.row + ahead(piece) * kRows, w.shape[0] - kRows);
+      blocks_.multiply_once(w.dtype, w.row(piece.row), w.row_stride, w.row(next), x, z);
     }
   }
 
@@ -199,8 +219,9 @@ bool supports(const OpView& op) {
 // One section: each thread prepares the token and multiplies its share of the rows, in one sweep through memory.
 void launch_one(const Multiplication& work, ThreadPool& threads) {
   threads.run([&](int thread) {
-    work.prepare(thread, thread, 0, 1);
     const int64_t begin = work.items() * thread / threads.size(), end = work.items() * (thread + 1) / threads.size();
+    work.prefetch_start(begin, end);
+    work.prepare(thread, thread, 0, 1);
     for (int64_t item = begin; item < end; ++item) work.run(thread, thread, item);
   });
 }

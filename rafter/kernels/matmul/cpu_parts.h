@@ -39,6 +39,9 @@ struct Prepared {
   }
 };
 
+// Into the L2 cache: its queue of lines to come is longer than that of L1.
+inline void prefetch(const void* p) { __builtin_prefetch(p, 0, 2); }
+
 struct PrepareKernels {
   // One row of x, K values of `dtype`, to row 0 of `out`. `norm` may be null. `row` is scratch of k_padded floats, used
   // where out has no values.
@@ -51,8 +54,9 @@ struct BlockKernels {
   int64_t (*panel_bytes)(int64_t k);
   void (*unpack)(DType dtype, const void* rows, int64_t stride, int64_t k, void* panel);
   void (*multiply_panel)(DType dtype, const void* panel, const Prepared& x, int64_t tokens, float* z);
-  // One row of x, with no panel. The results are those of multiply_panel to the bit.
-  void (*multiply_once)(DType dtype, const void* rows, int64_t stride, const Prepared& x, float* z);
+  // One row of x, with no panel. The results are those of multiply_panel to the bit. On its way it fetches as many bytes
+  // from `ahead` into the cache; any address will do.
+  void (*multiply_once)(DType dtype, const void* rows, int64_t stride, const void* ahead, const Prepared& x, float* z);
 };
 
 struct PlainKernels {

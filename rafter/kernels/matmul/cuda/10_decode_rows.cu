@@ -110,6 +110,7 @@ __global__ void __launch_bounds__(kMaxWarps* kWarp) decode_rows(const __grid_con
   int set = static_cast<int>(blockIdx.x) * groups + group;
   work.locate(set);
   work.template request<kAligned>(0);
+  prefetch_norm(a, static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x));
 
   cuda::wait_for_previous();
   const StagedX x{shared, a.k / kChunk};
@@ -146,7 +147,7 @@ __global__ void __launch_bounds__(kMaxWarps* kWarp) decode_rows(const __grid_con
     if (finishes && output < a.outputs) {
       Finish ends;
       ends.load(a, t, output);
-      ends.store(a, t, output, value, up, a.norm != nullptr ? inverse_rms(a, sum_of(squares[t], warps)) : 1.0f);
+      ends.store(a, t, output, value, up, a.norm != nullptr ? inverse_rms(a, sum_of<kMaxWarps>(squares[t], 1, warps)) : 1.0f);
     }
     set += stride;
   }

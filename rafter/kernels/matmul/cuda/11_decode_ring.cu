@@ -27,7 +27,7 @@ namespace {
 using cuda::Barrier;
 using cuda::kWarp;
 
-inline constexpr int kMaxMathWarps = 12;
+inline constexpr int kMaxMathWarps = 14;
 inline constexpr int kSlots = 4;  // tiles whose partial sums may wait for the finisher
 inline constexpr int kMaxStages = 32;
 inline constexpr size_t kSharedLimit = 220 * 1024;
@@ -81,6 +81,7 @@ __device__ void produce(const Args& a, const Layout& layout, unsigned char* ring
     const bool copies = lane < kRows && output < a.outputs;
     const int rows = __popc(__ballot_sync(cuda::kFullMask, copies));
     const unsigned char* row = copies ? a.weights.row(output + up * a.outputs) : nullptr;
+#pragma unroll 1
     for (int s = 0; s < layout.stages_per_tile; ++s) {
       const int bytes = min(row_bytes, a.k * 2 - s * row_bytes);
       empty[cursor.index].wait(cursor.parity ^ 1);
@@ -100,11 +101,13 @@ __device__ void multiply(const Args& a, const Layout& layout, const unsigned cha
                          Shared<kRows * kTokens, kTokens>& shared, int thread) {
   constexpr int kValues = kRows * kTokens;
   const int lane = thread % kWarp, warp = thread / kWarp, threads = layout.math_warps * kWarp;
+  prefetch_norm(a, thread, threads);
   cuda::wait_for_previous();
   stage_x(a, x, shared.squares, thread, threads);
   Cursor stage, slot;
   for (int tile = static_cast<int>(blockIdx.x); tile < layout.tiles; tile += static_cast<int>(gridDim.x)) {
     float sum[kValues] = {};
+#pragma unroll 1
     for (int s = 0; s < layout.stages_per_tile; ++s) {
       const int chunk = s * threads + thread;
       const uint4* weights = reinterpret_cast<const uint4*>(ring) + stage.index * kRows * threads + thread;
@@ -141,16 +144,19 @@ __device__ void finish_tiles(const Args& a, const Layout& layout, Shared<kRows *
   const bool finishes = lane % (kWarp / kValues) == 0 && t < a.tokens && r < layout.outputs_per_tile;
   float norm_scale = 0;
   Cursor slot;
+  if (a.bias != nullptr) {  // of one tile to a lane
+    const int tile = static_cast<int>(blockIdx.x + lane * gridDim.x);
+    if (tile < layout.tiles) prefetch(a.bias + tile * layout.outputs_per_tile);
+  }
   cuda::wait_for_previous();
   for (int tile = static_cast<int>(blockIdx.x); tile < layout.tiles; tile += static_cast<int>(gridDim.x)) {
     const int output = tile * layout.outputs_per_tile + r;
     Finish ends;
     if (finishes && output < a.outputs) ends.load(a, t, output);  // before the wait: it hides behind the dot products
     shared.ready[slot.index].wait(slot.parity);
-    float value = 0;
-    for (int w = 0; w < layout.math_warps; ++w) value += shared.partial[slot.index][w][mine];
+    const float value = sum_of<kMaxMathWarps>(&shared.partial[slot.index][0][mine], kValues, layout.math_warps);
     if (norm_scale == 0) {
-      norm_scale = a.norm != nullptr ? inverse_rms(a, sum_of(shared.squares[t], layout.math_warps)) : 1.0f;
+      norm_scale = a.norm != nullptr ? inverse_rms(a, sum_of<kMaxMathWarps>(shared.squares[t], 1, layout.math_warps)) : 1.0f;
     }
     const float up = __shfl_xor_sync(cuda::kFullMask, value, kWarp / 2);  // of the row kRows / 2 further
     __syncwarp();
@@ -170,6 +176,7 @@ __global__ void __launch_bounds__((kMaxMathWarps + 2) * kWarp) decode_ring(const
   const int thread = static_cast<int>(threadIdx.x), lane = thread % kWarp, warp = thread / kWarp;
   cuda::allow_next();
   if (thread == 0) {
+#pragma unroll 1
     for (int s = 0; s < stages; ++s) {
       shared.full[s].init(1);
       shared.empty[s].init(static_cast<uint32_t>(layout.math_warps));
@@ -197,11 +204,15 @@ struct Plan {
 };
 
 template <int kTokens, int kRows>
-Plan plan(int64_t k, int math_warps, int ring_bytes, int64_t stages_needed) {
+Plan plan(int64_t k, int math_warps, int block_bytes, int64_t stages_needed) {
   const int stage_bytes = kRows * math_warps * kWarp * kChunk * 2;
   const size_t rest = static_cast<size_t>(kTokens * k) * sizeof(float) + sizeof(Shared<kRows * kTokens, kTokens>);
-  const auto room = static_cast<int64_t>((kSharedLimit - rest) / static_cast<size_t>(stage_bytes));
-  int64_t stages = std::min<int64_t>({std::max(2, ring_bytes / stage_bytes), room, kMaxStages, stages_needed});
+  const auto room = [&](size_t bytes) {
+    return bytes > rest ? static_cast<int64_t>((bytes - rest) / static_cast<size_t>(stage_bytes)) : 0;
+  };
+  // At least three stages, even where that takes more than the block's share.
+  const int64_t wanted = std::max<int64_t>(room(static_cast<size_t>(block_bytes)), 3);
+  int64_t stages = std::min<int64_t>({wanted, room(kSharedLimit), kMaxStages, stages_needed});
   stages = std::max<int64_t>(stages, 1);
   return {static_cast<int>(stages), static_cast<size_t>(stages * stage_bytes) + rest};
 }
@@ -218,7 +229,7 @@ void launch_shape(const Args& a, const RingConfig& config, Stream& stream) {
   const int64_t tiles = cuda::ceil_div(a.outputs, a.swiglu ? kRows / 2 : kRows);
   const int64_t grid = std::min<int64_t>(tiles, static_cast<int64_t>(config.blocks_per_sm) * cuda::multiprocessors());
   const int64_t stages_per_tile = cuda::ceil_div(a.k, static_cast<int64_t>(config.warps) * kWarp * kChunk);
-  const Plan p = plan<kTokens, kRows>(a.k, config.warps, config.ring_bytes, cuda::ceil_div(tiles, grid) * stages_per_tile);
+  const Plan p = plan<kTokens, kRows>(a.k, config.warps, config.block_bytes, cuda::ceil_div(tiles, grid) * stages_per_tile);
   cuda::launch(stream,
                {.grid = dim3(static_cast<unsigned>(grid)),
                 .block = dim3(static_cast<unsigned>((config.warps + 2) * kWarp)),

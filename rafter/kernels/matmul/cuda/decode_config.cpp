@@ -9,10 +9,10 @@ namespace {
 int64_t ceil_div(int64_t value, int64_t by) { return (value + by - 1) / by; }
 
 // Warps of 256 columns each (32 lanes x 8) that divide K with the least left over: K is taken in the fewest equal passes
-// of at most 8 warps. 1536 gives 6 (one pass), 8960 gives 7 (five), 4096 and 14336 give 8 (two and seven).
+// of at most 14 warps. 1536 gives 6 (one pass), 4096 gives 8 (two), 8960 gives 12 (three), 14336 gives 14 (four).
 int warps_for(int64_t k) {
   const int64_t warp_steps = ceil_div(k, 256);
-  const int64_t passes = ceil_div(warp_steps, 8);
+  const int64_t passes = ceil_div(warp_steps, 14);
   return static_cast<int>(ceil_div(warp_steps, passes));
 }
 
@@ -34,12 +34,12 @@ RowsConfig rows_config(const Problem& p) {
 }
 
 // Tiles of 4 rows leave the SMs at most 3% apart on the shapes of the 1.5B and 8B models; long matrices take 8 rows,
-// which halves the reads of x and the sums per weight.
+// which halves the reads of x and the sums per weight, and those of many warps take 2, for stages of a like size.
 RingConfig ring_config(const Problem& p) {
   if (overrides().ring) return *overrides().ring;
   RingConfig config;
   config.warps = warps_for(p.k);
-  config.rows = p.n >= int64_t{128} * p.multiprocessors && p.tokens <= 2 ? 8 : 4;
+  config.rows = config.warps > 8 ? 2 : p.n >= int64_t{128} * p.multiprocessors && p.tokens <= 2 ? 8 : 4;
   return config;
 }
 

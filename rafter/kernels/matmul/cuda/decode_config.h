@@ -14,12 +14,13 @@ struct RowsConfig {
   int blocks_per_sm = 4;  // of the grid, where the work is enough
 };
 
-// Of 11_decode_ring. One block per SM (or more) of `warps` math warps behind a ring of `ring_bytes` in shared memory.
+// Of 11_decode_ring. One block per SM (or more) of `warps` math warps behind a ring that fills what x and the barriers
+// leave of `block_bytes` of shared memory. Just under half of an SM's, the next kernel's blocks fit in beside it.
 struct RingConfig {
   int rows = 4;  // of a tile: one of kRingRows
   int warps = 8;
   int blocks_per_sm = 1;
-  int ring_bytes = 96 * 1024;
+  int block_bytes = 110 * 1024;
 };
 
 // Of 12_decode_mma. As RowsConfig; a group takes 8 rows at a time.

@@ -28,6 +28,29 @@ struct RawChunk {
     for (int v = 0; v < kVectors; ++v) raw[v] = cuda::load_streaming(row + (chunk * kVectors + v) * int64_t{16}, policy);
   }
 
+  // The same of memory that earlier kernels may have written.
+  __device__ void load_plain(const unsigned char* row, int chunk) {
+#pragma unroll
+    for (int v = 0; v < kVectors; ++v) raw[v] = reinterpret_cast<const uint4*>(row)[chunk * kVectors + v];
+  }
+
+  __device__ void unpack(float (&out)[kChunk]) const {
+#pragma unroll
+    for (int v = 0; v < kVectors; ++v) {
+      const uint32_t word[4] = {raw[v].x, raw[v].y, raw[v].z, raw[v].w};
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        if constexpr (sizeof(Weight) == 4) {
+          out[v * 4 + i] = __uint_as_float(word[i]);
+        } else {
+          const float2 pair = unpack_pair<Weight>(word[i]);
+          out[i * 2] = pair.x;
+          out[i * 2 + 1] = pair.y;
+        }
+      }
+    }
+  }
+
   __device__ void load_misaligned(const unsigned char* row, int chunk) {
     Weight* out = reinterpret_cast<Weight*>(raw);
 #pragma unroll
@@ -36,20 +59,10 @@ struct RawChunk {
 
   // sum + weights . x, element after element.
   __device__ float dot(const float (&x)[kChunk], float sum) const {
+    float weights[kChunk];
+    unpack(weights);
 #pragma unroll
-    for (int v = 0; v < kVectors; ++v) {
-      const uint32_t word[4] = {raw[v].x, raw[v].y, raw[v].z, raw[v].w};
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        if constexpr (sizeof(Weight) == 4) {
-          sum = fmaf(__uint_as_float(word[i]), x[v * 4 + i], sum);
-        } else {
-          const float2 pair = unpack_pair<Weight>(word[i]);
-          sum = fmaf(pair.x, x[i * 2], sum);
-          sum = fmaf(pair.y, x[i * 2 + 1], sum);
-        }
-      }
-    }
+    for (int i = 0; i < kChunk; ++i) sum = fmaf(weights[i], x[i], sum);
     return sum;
   }
 };
@@ -71,26 +84,98 @@ struct StagedX {
   }
 };
 
+__device__ inline void scale_and_square(float (&in)[kChunk], const float (&scale)[kChunk], float& square) {
+#pragma unroll
+  for (int i = 0; i < kChunk; ++i) {
+    square = fmaf(in[i], in[i], square);
+    in[i] *= scale[i];
+  }
+}
+
+// Asks L2 for what staging and finishing will read besides activations: weights too, so before wait_for_previous(). A
+// cold miss after it would stand in the way of everything.
+__device__ inline void prefetch(const void* address) { asm volatile("prefetch.global.L2 [%0];" ::"l"(address)); }
+
+__device__ inline void prefetch_norm(const Args& a, int thread, int threads) {
+  constexpr int kLine = 128 / sizeof(float);
+  if (a.norm == nullptr) return;
+#pragma unroll 1
+  for (int i = thread * kLine; i < a.k; i += threads * kLine) prefetch(a.norm + i);
+}
+
+// The aligned case of stage_x(). Several chunks are on the way at once, as many as 32 registers hold.
+template <typename X, bool kNorm, int kTokens>
+__device__ inline void stage_normed_or_not(const Args& a, const StagedX& x, float (&sum)[kTokens], int thread, int threads) {
+  constexpr int kChunkRegisters = kTokens * kChunk * static_cast<int>(sizeof(X)) / 4 + (kNorm ? kChunk : 0);
+  constexpr int kBatch = 32 / kChunkRegisters > 4 ? 4 : 32 / kChunkRegisters > 0 ? 32 / kChunkRegisters : 1;
+#pragma unroll 1
+  for (int first = thread; first < x.chunks; first += kBatch * threads) {
+    RawChunk<X> raw[kBatch][kTokens];
+    RawChunk<float> norm[kNorm ? kBatch : 1];
+#pragma unroll
+    for (int b = 0; b < kBatch; ++b) {
+      const int c = first + b * threads;
+      if (c >= x.chunks) break;
+#pragma unroll
+      for (int t = 0; t < kTokens; ++t) {
+        if (t < a.tokens) raw[b][t].load_plain(a.x.row<unsigned char>(t), c);
+      }
+      if constexpr (kNorm) norm[b].load_plain(reinterpret_cast<const unsigned char*>(a.norm), c);
+    }
+#pragma unroll
+    for (int b = 0; b < kBatch; ++b) {
+      const int c = first + b * threads;
+      if (c >= x.chunks) break;
+#pragma unroll
+      for (int t = 0; t < kTokens; ++t) {
+        float in[kChunk] = {};
+        if (t < a.tokens) raw[b][t].unpack(in);
+        if constexpr (kNorm) {
+          float scale[kChunk];
+          norm[b].unpack(scale);
+          scale_and_square(in, scale, sum[t]);
+        }
+        x.write(t, c, in);
+      }
+    }
+  }
+}
+
+template <typename X, int kTokens>
+__device__ inline void stage_aligned(const Args& a, const StagedX& x, float (&sum)[kTokens], int thread, int threads) {
+  if (a.norm != nullptr) {
+    stage_normed_or_not<X, true>(a, x, sum, thread, threads);
+  } else {
+    stage_normed_or_not<X, false>(a, x, sum, thread, threads);
+  }
+}
+
 // x, times the norm's weight where there is one, and its sums of squares by warp. Tokens past a.tokens are zeros.
 // `thread` of `threads`, whole warps, share the work; thread i takes chunks i, i + threads, ...
 template <int kTokens, int kMaxWarps>
 __device__ inline void stage_x(const Args& a, const StagedX& x, float (&squares)[kTokens][kMaxWarps], int thread, int threads) {
   float sum[kTokens] = {};
-  for (int c = thread; c < x.chunks; c += threads) {
-    float scale[kChunk];
-    if (a.norm != nullptr) load_norm(a, c, scale);
+  if (a.x_aligned && a.x.dtype == DType::bf16) {
+    stage_aligned<cuda::bf16>(a, x, sum, thread, threads);
+  } else if (a.x_aligned && a.x.dtype == DType::f16) {
+    stage_aligned<cuda::f16>(a, x, sum, thread, threads);
+  } else if (a.x_aligned) {
+    stage_aligned<float>(a, x, sum, thread, threads);
+  } else {
+#pragma unroll 1
+    for (int c = thread; c < x.chunks; c += threads) {
+      float scale[kChunk];
+      if (a.norm != nullptr) load_norm(a, c, scale);
+#pragma unroll 1
+      for (int t = 0; t < kTokens; ++t) {
+        float in[kChunk] = {};
+        if (t < a.tokens) load_x(a, t, c, in);
+        float square = 0;
+        if (a.norm != nullptr) scale_and_square(in, scale, square);
 #pragma unroll
-    for (int t = 0; t < kTokens; ++t) {
-      float in[kChunk] = {};
-      if (t < a.tokens) load_x(a, t, c, in);
-      if (a.norm != nullptr) {
-#pragma unroll
-        for (int i = 0; i < kChunk; ++i) {
-          sum[t] = fmaf(in[i], in[i], sum[t]);
-          in[i] *= scale[i];
-        }
+        for (int other = 0; other < kTokens; ++other) sum[other] += other == t ? square : 0.0f;
+        x.write(t, c, in);
       }
-      x.write(t, c, in);
     }
   }
   if (a.norm == nullptr) return;
@@ -101,9 +186,14 @@ __device__ inline void stage_x(const Args& a, const StagedX& x, float (&squares)
   }
 }
 
-__device__ inline float sum_of(const float* values, int count) {
+// The first `count` of up to kMost values, in order; all are asked for before the first is added.
+template <int kMost>
+__device__ inline float sum_of(const float* values, int stride, int count) {
   float sum = 0;
-  for (int i = 0; i < count; ++i) sum += values[i];
+#pragma unroll
+  for (int i = 0; i < kMost; ++i) {
+    if (i < count) sum += values[i * stride];
+  }
   return sum;
 }
 

@@ -3,6 +3,10 @@
 
 namespace rafter {
 
-void register_matmul_cuda(Registry& registry) { matmul::add_01_naive(registry); }
+void register_matmul_cuda(Registry& registry) {
+  matmul::add_01_naive(registry);
+  matmul::add_02_tiled(registry);
+  matmul::add_03_tensor_core(registry);
+}
 
 }  // namespace rafter

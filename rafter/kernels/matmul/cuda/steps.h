@@ -6,5 +6,7 @@
 namespace rafter::matmul {
 
 void add_01_naive(Registry& registry);
+void add_02_tiled(Registry& registry);
+void add_03_tensor_core(Registry& registry);
 
 }  // namespace rafter::matmul
