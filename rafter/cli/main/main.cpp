@@ -1,1 +1,3 @@
-int main() { return 0; }
+#include "rafter/cli/cli.h"
+
+int main(int argc, char** argv) { return rafter::run_cli(argc, argv); }

@@ -1,0 +1,111 @@
+#include "rafter/cli/cli.h"
+
+#include <csignal>
+#include <new>
+
+#include "rafter/base/error.h"
+#include "rafter/cli/interrupt.h"
+#include "rafter/cli/output.h"
+#include "rafter/cli/verb.h"
+#include "rafter/report/build_info.h"
+
+namespace rafter {
+
+namespace {
+
+constexpr const char* kAbout = "Runs language models with its own kernels, and accounts for every microsecond of it.";
+
+constexpr const char* kFooter =
+    "Examples:\n"
+    "  rafter info\n"
+    "  rafter run model.gguf -p \"The sea is\" -n 64\n"
+    "  rafter chat model.gguf\n"
+    "  rafter bench model.gguf -p 512 -n 128\n"
+    "  rafter trace model.gguf\n"
+    "`rafter VERB --help` says more.";
+
+std::string version_text() {
+  const BuildInfo& build = build_info();
+  return fmt::format("rafter {} ({}{})", build.version, build.commit.substr(0, 12), build.dirty ? ", modified" : "");
+}
+
+// The line as a shell would take it.
+std::string command_line(int argc, char** argv) {
+  std::string line = "rafter";
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    const bool plain = !word.empty() && word.find_first_not_of(
+                                            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                            "-_=+./:,@%~") == std::string::npos;
+    line += ' ';
+    if (plain) {
+      line += word;
+      continue;
+    }
+    line += '\'';
+    for (const char c : word) line += c == '\'' ? "'\\''" : std::string(1, c);
+    line += '\'';
+  }
+  return line;
+}
+
+// CLI11's message as one line, with the way to the right help.
+Error usage_error(const CLI::ParseError& error, const CLI::App& app) {
+  const auto chosen = app.get_subcommands();
+  const std::string verb = chosen.empty() ? "" : " " + chosen[0]->get_name();
+  std::string what = error.what();
+  while (!what.empty() && (what.back() == '.' || what.back() == '\n')) what.pop_back();
+  return Error(Fault::input, fmt::format("{}. `rafter{} --help` lists what there is.", printable(what, 300), verb));
+}
+
+int dispatch(int argc, char** argv) {
+  CLI::App app(kAbout, "rafter");
+  app.footer(kFooter);
+  app.set_version_flag("--version", version_text());
+  app.set_help_flag("-h,--help", "Print this help and exit");
+  app.require_subcommand(0, 1);
+  const std::string line = command_line(argc, argv);
+  const Verb verbs[] = {add_run(app),         add_chat(app),     add_bench(app, line),
+                        add_trace(app, line), add_tokenize(app), add_info(app)};
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    const auto chosen = app.get_subcommands();
+    write_out(chosen.empty() ? app.help() : chosen[0]->help("rafter"));
+    return 0;
+  } catch (const CLI::CallForVersion&) {
+    write_out(version_text() + '\n');
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    throw usage_error(error, app);
+  }
+  for (const Verb& verb : verbs) {
+    if (verb.command->parsed()) return verb.action();
+  }
+  write_out(app.help());
+  return 0;
+}
+
+}  // namespace
+
+int run_cli(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is seen where it is written to
+  try {
+    return dispatch(argc, argv);
+  } catch (const OutputClosed&) {
+    return 0;  // the reader has what it wanted
+  } catch (const Interrupted&) {
+    return kInterruptedStatus;
+  } catch (const Error& error) {
+    note(fmt::format("rafter: {}\n", error.what()));
+    return error.exit_status();
+  } catch (const std::bad_alloc&) {
+    note("rafter: out of memory. Use a smaller context (-c), or a smaller model.\n");
+    return 1;
+  } catch (const std::exception& error) {
+    note(fmt::format("rafter: internal error: {}\n", printable(error.what(), 300)));
+    return 1;
+  }
+}
+
+}  // namespace rafter

@@ -1,0 +1,24 @@
+// Standard input, whole or line by line; Ctrl-C breaks a read off.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace rafter {
+
+// All of it; an input Error above `limit` bytes.
+std::string read_standard_input(int64_t limit);
+
+class LineReader {
+ public:
+  // The next line without its end; nothing at the end of input or after Ctrl-C.
+  std::optional<std::string> next();
+
+ private:
+  std::string pending_;
+};
+
+bool in_is_terminal();
+
+}  // namespace rafter

@@ -1,0 +1,15 @@
+// Ctrl-C: the first one asks the work under way to stop, a second one kills.
+#pragma once
+
+namespace rafter {
+
+inline constexpr int kInterruptedStatus = 130;  // as shells report a process that SIGINT ended
+
+// Thrown to leave work that has nothing to tell about its end.
+struct Interrupted {};
+
+// From here on SIGINT and SIGTERM set a flag; reads that wait are broken off.
+void catch_interrupts();
+bool interrupted();
+
+}  // namespace rafter

@@ -1,0 +1,64 @@
+// `rafter trace`: one step of a model, op by op.
+#include "rafter/measure/trace.h"
+#include "rafter/base/error.h"
+#include "rafter/base/progress.h"
+#include "rafter/cli/model_options.h"
+#include "rafter/cli/output.h"
+#include "rafter/cli/values.h"
+#include "rafter/cli/verb.h"
+#include "rafter/report/trace_report.h"
+
+namespace rafter {
+
+namespace {
+
+constexpr int64_t kMaxTokens = int64_t{1} << 24;
+constexpr int64_t kRoom = 64;  // for the steps that are run after each other
+
+struct TraceVerbOptions {
+  ModelOptions model;
+  TraceOptions trace;
+  int64_t batch = 1;
+  bool layers = false, json = false;
+};
+
+int trace(TraceVerbOptions& options, const std::string& line) {
+  options.model.chunk = std::max(options.model.chunk, options.trace.prefill);
+  LoadedModel model(options.model);
+  const int64_t wanted = options.trace.context + std::max(options.trace.prefill, kRoom);
+  if (wanted > model.config().context) {
+    throw input_error({"the step to trace",
+                       fmt::format("at {} tokens, with room for {}", options.trace.context, wanted - options.trace.context),
+                       fmt::format("at most the model's {} tokens", model.config().context), "use a smaller -d"});
+  }
+  model.start(wanted, options.batch);
+  Progress progress("tracing");
+  const StepTrace made = trace_step(model.engine(), options.trace, [&](double fraction) { progress.update(fraction); });
+  write_out(options.json ? trace_json(model.engine(), made, line) : trace_text(model.engine(), made, options.layers));
+  return 0;
+}
+
+}  // namespace
+
+Verb add_trace(CLI::App& app, const std::string& command_line) {
+  CLI::App* command = app.add_subcommand("trace", "One step as a table: where the time of a token goes");
+  command->footer(
+      "Bytes are what a perfect kernel moves, each once; FLOPs are what the maths needs; share is of the whole step.\n"
+      "Examples:\n"
+      "  rafter trace model.gguf\n"
+      "  rafter trace model.gguf -d 1024 --layers\n"
+      "  rafter trace --random-weights qwen2.5-1.5b --prefill 512 --json");
+  auto options = std::make_shared<TraceVerbOptions>();
+  add_model_choice(*command, options->model);
+  add_integer(*command, "-d,-c,--n-depth", options->trace.context, {0, kMaxTokens},
+              "Tokens in the cache when the step begins (default 0)");
+  add_integer(*command, "--prefill", options->trace.prefill, {1, 16384}, "Trace a prefill of N tokens, not a decode step");
+  add_integer(*command, "-b,--batch", options->batch, {1, 256}, "Sequences decoded together (default 1)");
+  add_integer(*command, "-r,--repetitions", options->trace.repeats, {1, 100000}, "Times each thing is measured (default 20)");
+  command->add_flag("--layers", options->layers, "A row for every layer");
+  command->add_flag("--json", options->json, "One JSON object (rafter.trace/1), every layer on its own");
+  add_execution_options(*command, options->model);
+  return {command, [options, command_line] { return trace(*options, command_line); }};
+}
+
+}  // namespace rafter
