@@ -6,6 +6,7 @@ list(REMOVE_ITEM layers rafter_cli)
 
 add_library(rafter_all INTERFACE)
 target_link_libraries(rafter_all INTERFACE ${layers})
+target_compile_features(rafter_all INTERFACE cxx_std_20)
 set_target_properties(rafter_all PROPERTIES EXPORT_NAME rafter)
 
 install(TARGETS rafter_cli_main RUNTIME)
