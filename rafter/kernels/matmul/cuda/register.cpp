@@ -7,6 +7,7 @@ void register_matmul_cuda(Registry& registry) {
   matmul::add_01_naive(registry);
   matmul::add_02_tiled(registry);
   matmul::add_03_tensor_core(registry);
+  matmul::add_04_int8_blocks(registry);
 }
 
 }  // namespace rafter

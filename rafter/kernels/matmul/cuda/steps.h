@@ -8,5 +8,6 @@ namespace rafter::matmul {
 void add_01_naive(Registry& registry);
 void add_02_tiled(Registry& registry);
 void add_03_tensor_core(Registry& registry);
+void add_04_int8_blocks(Registry& registry);
 
 }  // namespace rafter::matmul
