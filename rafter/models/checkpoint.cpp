@@ -37,6 +37,10 @@ std::string remedy_for_folder(const std::string& folder) {
 
 void Checkpoint::State::read_gguf() {
   gguf.emplace(path);
+  if (const int64_t parts = gguf->integer("split.count").value_or(1); parts > 1) {
+    throw input_error({"model " + in_quotes(path), fmt::format("one of {} parts", parts), "a whole model in one GGUF file",
+                       "join the parts with 'llama-gguf-split --merge'"});
+  }
   config = config_from_gguf(*gguf);
   TensorSource source{Naming::gguf, in_quotes(path), {}, [this](std::string_view name) { return gguf->find(name); }};
   for (const StoredTensor& tensor : gguf->tensors()) source.names.push_back(tensor.name);

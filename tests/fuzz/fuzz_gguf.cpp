@@ -10,15 +10,26 @@ namespace {
 using namespace rafter;
 using fuzz::expect_only_input_errors;
 
-// Every question about every key, whatever its type.
-void ask_everything(const GgufFile& file) {
+// One question about each key, mostly of a type that it is not. Which one depends on the file, so that in the long run all
+// are asked; asking all each time would spend the fuzzer's time on throwing.
+void ask_each_key(const GgufFile& file, size_t which) {
   for (const std::string& key : file.keys()) {
-    expect_only_input_errors([&] { file.integer(key); });
-    expect_only_input_errors([&] { file.real(key); });
-    expect_only_input_errors([&] { file.text(key); });
-    expect_only_input_errors([&] { file.texts(key); });
-    expect_only_input_errors([&] { file.integers(key); });
-    expect_only_input_errors([&] { file.reals(key); });
+    expect_only_input_errors([&] {
+      switch (which++ % 6) {
+        case 0:
+          return void(file.integer(key));
+        case 1:
+          return void(file.real(key));
+        case 2:
+          return void(file.text(key));
+        case 3:
+          return void(file.texts(key));
+        case 4:
+          return void(file.integers(key));
+        default:
+          return void(file.reals(key));
+      }
+    });
   }
 }
 
@@ -42,7 +53,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const GgufFile file(fuzz::as_bytes(data, size), "fuzz");
     volatile uint8_t seen = 0;
     for (const StoredTensor& tensor : file.tensors()) seen = seen ^ fuzz::touch(tensor.data, tensor.bytes);
-    ask_everything(file);
+    ask_each_key(file, size);
     expect_only_input_errors([&] { read_model(file); });
     expect_only_input_errors([&] { read_tokenizer(file); });
   });

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <set>
 
 #include "tests/support/errors.h"
 #include "tests/support/tiny_model.h"
@@ -122,6 +123,13 @@ TEST(Checkpoint, AShardAloneSaysToGiveTheFolder) {
   const TempFolder folder;
   write_tiny_hugging_face(folder, tiny_config(Architecture::llama), 2);
   expect_input_error([&] { Checkpoint::open(folder.path("model-00001-of-00002.safetensors")); }, {"missing", "ive the folder"});
+}
+
+TEST(Checkpoint, APartOfASplitGgufIsNamed) {
+  const TempFolder folder;
+  GgufWriter writer = test::tiny_gguf(tiny_config(Architecture::llama));
+  writer.put("split.count", 3u);
+  expect_input_error([&] { open_gguf(folder, writer); }, {"model.gguf", "one of 3 parts", "--merge"});
 }
 
 TEST(Checkpoint, NamesShapesThatDoNotFit) {
@@ -284,6 +292,32 @@ TEST(Checkpoint, RandomWeightsMustFitTheirBlocks) {
   EXPECT_EQ(Checkpoint::random(config, DType::q4_1).dtype(), DType::q4_1);
   expect_input_error([&] { Checkpoint::random(config, DType::q4_k); }, {"a row of 576", "q4_k", "a multiple of 256"});
   expect_input_error([&] { Checkpoint::random(config, DType::i32); }, {"i32"});
+}
+
+// Written by the library that everyone's checkpoints come from, in both of its ways to spell rotary positions.
+TEST(Checkpoint, OpensWhatTransformersWrote) {
+  int opened = 0, scaled = 0, sharded = 0;
+  std::set<double> thetas;
+  for (const auto& entry : std::filesystem::directory_iterator(RAFTER_SOURCE_DIR "/tests/golden/models")) {
+    if (!entry.is_directory()) continue;
+    SCOPED_TRACE(entry.path());
+    const Checkpoint checkpoint = Checkpoint::open(entry.path().string());
+    const std::string folder = entry.path().filename().string();
+    const ModelConfig& config = checkpoint.config();
+    EXPECT_TRUE(folder.starts_with(std::string(name(config.architecture)) + "-")) << folder;
+    EXPECT_TRUE(folder.ends_with("-" + std::string(name(checkpoint.dtype())))) << folder;
+    EXPECT_EQ(config.tied_head, folder.find("-tied-") != std::string::npos) << folder;
+    EXPECT_EQ(config.rope_scaling.has_value(), folder.find("-rope3-") != std::string::npos) << folder;
+    thetas.insert(config.rope_theta);
+    EXPECT_EQ(checkpoint.weight_bytes(), config.parameters() * row_bytes(checkpoint.dtype(), 1));
+    ++opened;
+    scaled += config.rope_scaling.has_value();
+    sharded += folder.find("-sharded-") != std::string::npos;
+  }
+  EXPECT_GE(opened, 6);
+  EXPECT_EQ(static_cast<int>(thetas.size()), opened) << "each model has a theta of its own";
+  EXPECT_GE(scaled, 2);
+  EXPECT_GE(sharded, 1);
 }
 
 TEST(Checkpoint, OpensSmolLM2) {
