@@ -35,11 +35,10 @@ inline constexpr int kLanes = static_cast<int>(hn::MaxLanes(TagU()));  // 16, 8 
 HWY_INLINE VecU load_every_fourth(const uint8_t* p, ptrdiff_t stride) {
 #if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
   const auto at = [&](int i) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + 4 * i * stride)); };
-  // A broadcast under a mask needs no shuffle unit, which an insert would.
-  __m512i v = _mm512_castsi128_si512(at(0));
-  v = _mm512_mask_broadcast_i32x4(v, 0x00f0, at(1));
-  v = _mm512_mask_broadcast_i32x4(v, 0x0f00, at(2));
-  return VecU{_mm512_mask_broadcast_i32x4(v, 0xf000, at(3))};
+  // A broadcast under a mask needs no shuffle unit, which an insert would; of 256 bits, as the load unit moves no more
+  // at once.
+  const auto pair = [&](int i) { return _mm256_mask_broadcast_i32x4(_mm256_castsi128_si256(at(i)), 0xf0, at(i + 1)); };
+  return VecU{_mm512_inserti64x4(_mm512_castsi256_si512(pair(0)), pair(2), 1)};
 #elif HWY_TARGET == HWY_AVX2
   const auto at = [&](int i) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + 4 * i * stride)); };
   return VecU{_mm256_inserti128_si256(_mm256_castsi128_si256(at(0)), at(1), 1)};

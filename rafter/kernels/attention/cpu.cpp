@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "rafter/base/threads.h"
+#include "rafter/kernels/attention/cpu_pages.h"
 #include "rafter/kernels/attention/register.h"
 #include "rafter/kernels/host_values.h"
 #include "rafter/kernels/paged_rows.h"
@@ -84,6 +85,7 @@ void register_attention_cpu(Registry& registry) {
                   .step = 1,
                   .supports = [](const OpView&) { return true; },
                   .launch = launch_naive});
+    registry.add(attention_cpu_pages(kind));
   }
 }
 
