@@ -14,8 +14,8 @@ enum class DType : uint8_t { f32, f16, bf16, i32, q4_0, q4_1, q5_0, q5_1, q8_0, 
 inline constexpr int kDTypeCount = 12;
 
 struct DTypeInfo {
-  std::string_view name;   // as results files and GGUF spell it, in lower case
-  int block_elements;      // 1 for plain types
+  std::string_view name;  // as results files and GGUF spell it, in lower case
+  int block_elements;     // 1 for plain types
   int block_bytes;
 };
 

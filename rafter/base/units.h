@@ -6,10 +6,10 @@
 
 namespace rafter {
 
-std::string format_seconds(double seconds);             // "1.82 ms", "12.3 us"
-std::string format_bytes(double bytes);                 // "98.4 MB", powers of 1000, for traffic
-std::string format_capacity(int64_t bytes);             // "139.8 GiB", powers of 1024, for memory sizes
+std::string format_seconds(double seconds);                    // "1.82 ms", "12.3 us"
+std::string format_bytes(double bytes);                        // "98.4 MB", powers of 1000, for traffic
+std::string format_capacity(int64_t bytes);                    // "139.8 GiB", powers of 1024, for memory sizes
 std::string format_rate(double per_second, const char* unit);  // "1.70 TB/s", "722 TFLOP/s"
-std::string format_si(double value, const char* unit);  // "3.11 GFLOP"
+std::string format_si(double value, const char* unit);         // "3.11 GFLOP"
 
 }  // namespace rafter

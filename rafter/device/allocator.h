@@ -12,13 +12,13 @@ namespace rafter {
 class Device;
 
 struct AllocatorStats {
-  int64_t allocated = 0;       // bytes handed out now, as rounded up
-  int64_t reserved = 0;        // bytes held from the driver now
+  int64_t allocated = 0;  // bytes handed out now, as rounded up
+  int64_t reserved = 0;   // bytes held from the driver now
   int64_t peak_allocated = 0;
   int64_t peak_reserved = 0;
-  int64_t largest_free = 0;    // the largest block that could be handed out with no driver call
+  int64_t largest_free = 0;  // the largest block that could be handed out with no driver call
   int64_t live_blocks = 0;
-  int64_t driver_calls = 0;    // allocations asked of the driver so far
+  int64_t driver_calls = 0;  // allocations asked of the driver so far
   // Share of the free reserved bytes that the largest free block does not cover: 0 is one free block, 1 is dust.
   double fragmentation() const;
 };

@@ -21,11 +21,11 @@ DeviceId parse_device(const std::string& text);
 
 struct DeviceInfo {
   DeviceId id;
-  std::string name;               // "NVIDIA H200", or the processor's model name
-  std::string uuid_hash;          // 16 hex digits that tell machines apart and give nothing away
-  std::string driver, runtime;    // "13.0" each; empty on the CPU
+  std::string name;             // "NVIDIA H200", or the processor's model name
+  std::string uuid_hash;        // 16 hex digits that tell machines apart and give nothing away
+  std::string driver, runtime;  // "13.0" each; empty on the CPU
   int compute_major = 0, compute_minor = 0;
-  int multiprocessors = 0;        // SMs, or usable cores
+  int multiprocessors = 0;  // SMs, or usable cores
   int64_t memory_bytes = 0, free_bytes = 0;
   int64_t l2_bytes = 0;
   int64_t shared_bytes_per_block = 0;
