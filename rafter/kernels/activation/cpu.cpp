@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "rafter/base/threads.h"
+#include "rafter/kernels/activation/cpu_vector.h"
 #include "rafter/kernels/activation/register.h"
 #include "rafter/kernels/host_values.h"
 #include "rafter/ops/swiglu.h"
@@ -31,6 +32,7 @@ void register_activation_cpu(Registry& registry) {
                 .step = 1,
                 .supports = [](const OpView&) { return true; },
                 .launch = launch_naive});
+  registry.add(swiglu_cpu_vector());
 }
 
 }  // namespace rafter

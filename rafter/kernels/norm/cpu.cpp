@@ -2,6 +2,7 @@
 
 #include "rafter/base/threads.h"
 #include "rafter/kernels/host_values.h"
+#include "rafter/kernels/norm/cpu_vector.h"
 #include "rafter/kernels/norm/register.h"
 #include "rafter/ops/rmsnorm.h"
 
@@ -40,6 +41,7 @@ void register_norm_cpu(Registry& registry) {
                 .step = 1,
                 .supports = [](const OpView&) { return true; },
                 .launch = launch_naive});
+  registry.add(rmsnorm_cpu_vector());
 }
 
 }  // namespace rafter

@@ -5,6 +5,7 @@
 #include "rafter/base/threads.h"
 #include "rafter/kernels/host_values.h"
 #include "rafter/kernels/paged_rows.h"
+#include "rafter/kernels/rope/cpu_table.h"
 #include "rafter/kernels/rope/register.h"
 
 namespace rafter {
@@ -88,6 +89,7 @@ void register_rope_cpu(Registry& registry) {
                 .step = 1,
                 .supports = [](const OpView&) { return true; },
                 .launch = launch_naive});
+  registry.add(rope_cpu_table());
 }
 
 }  // namespace rafter

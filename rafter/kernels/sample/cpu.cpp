@@ -2,6 +2,7 @@
 
 #include "rafter/base/threads.h"
 #include "rafter/kernels/host_values.h"
+#include "rafter/kernels/sample/cpu_vector.h"
 #include "rafter/kernels/sample/register.h"
 #include "rafter/ops/advance.h"
 #include "rafter/ops/argmax.h"
@@ -57,6 +58,7 @@ void register_sample_cpu(Registry& registry) {
                 .step = 1,
                 .supports = supports_all,
                 .launch = launch_advance});
+  registry.add(argmax_cpu_vector());
 }
 
 }  // namespace rafter
