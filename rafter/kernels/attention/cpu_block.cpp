@@ -4,7 +4,6 @@
 #include <type_traits>
 
 #include "rafter/kernels/attention/cpu_parts.h"
-#include "rafter/kernels/host_values.h"
 #include "rafter/kernels/simd_targets.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -12,7 +11,7 @@
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 //
 #include "hwy/contrib/math/math-inl.h"
-#include "rafter/kernels/row_lanes-inl.h"
+#include "rafter/kernels/float_rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace rafter {
@@ -65,28 +64,12 @@ void load_keys(DType dtype, const uint8_t* rows, int64_t head_dim, float* out) {
   }
 }
 
-template <typename Half>
-HWY_INLINE VecF promote(const uint8_t* p) {
-  const hn::Rebind<uint16_t, TagF> bits;
-  return hn::PromoteTo(TagF(), hn::BitCast(hn::Rebind<Half, TagF>(), hn::LoadU(hn::Repartition<uint8_t, decltype(bits)>(), p)));
-}
-
 // [count][padded(head_dim)].
 void load_values(DType dtype, const uint8_t* rows, int64_t head_dim, int64_t count, float* out) {
-  const TagF f;
-  const int64_t size = dtype == DType::f32 ? 4 : 2, width = padded(head_dim);
-  for (int64_t r = 0; r < count; ++r) {
-    const uint8_t* row = rows + r * head_dim * size;
-    float* to = out + r * width;
-    int64_t i = 0;
-    for (; i + kLanes <= head_dim; i += kLanes) {
-      const VecF v = dtype == DType::f16    ? promote<hwy::float16_t>(row + i * size)
-                     : dtype == DType::bf16 ? promote<hwy::bfloat16_t>(row + i * size)
-                                            : hn::BitCast(f, hn::LoadU(hn::Repartition<uint8_t, TagF>(), row + i * size));
-      hn::StoreU(v, f, to + i);
-    }
-    for (; i < head_dim; ++i) to[i] = read_value(dtype, row, i);
-    for (; i < width; ++i) to[i] = 0;
+  const int64_t bytes = row_bytes(dtype, head_dim), width = padded(head_dim);
+  for (int64_t r = 0; r < count; ++r, out += width) {
+    load_floats(dtype, rows + r * bytes, head_dim, out);
+    std::fill(out + head_dim, out + width, 0.0f);
   }
 }
 
@@ -224,8 +207,10 @@ int64_t attend_some(const float* queries, int64_t head_dim, const float* page, i
 // ---- What is handed out.
 
 void load_query(DType dtype, const void* q, int64_t head_dim, float scale, float* out) {
-  for (int64_t i = 0; i < head_dim; ++i) out[i] = read_value(dtype, q, i) * scale;
-  for (int64_t i = head_dim; i < padded(head_dim); ++i) out[i] = 0;
+  const TagF f;
+  load_floats(dtype, q, head_dim, out);
+  std::fill(out + head_dim, out + padded(head_dim), 0.0f);
+  for (int64_t i = 0; i < head_dim; i += kLanes) hn::StoreU(hn::Mul(hn::LoadU(f, out + i), hn::Set(f, scale)), f, out + i);
 }
 
 void start(int64_t head_dim, State* state) {
@@ -266,12 +251,14 @@ void merge(int64_t head_dim, const State& block, State* whole) {
   add(block.sum(), whole->sum(), padded(head_dim));
 }
 
-void finish(const State& whole, DType dtype, int64_t head_dim, void* out) {
+void finish(State* whole, DType dtype, int64_t head_dim, void* out) {
   const TagF f;
-  VecF total = hn::LoadU(f, whole.total);
-  for (int lane = kLanes; lane < kPageTokens; lane += kLanes) total = hn::Add(total, hn::LoadU(f, whole.total + lane));
-  const float inverse = 1.0f / hn::GetLane(hn::SumOfLanes(f, total));
-  for (int64_t i = 0; i < head_dim; ++i) write_value(dtype, out, i, whole.sum()[i] * inverse);
+  VecF total = hn::LoadU(f, whole->total);
+  for (int lane = kLanes; lane < kPageTokens; lane += kLanes) total = hn::Add(total, hn::LoadU(f, whole->total + lane));
+  const VecF inverse = hn::Set(f, 1.0f / hn::GetLane(hn::SumOfLanes(f, total)));
+  float* sum = whole->sum();
+  for (int64_t i = 0; i < head_dim; i += kLanes) hn::StoreU(hn::Mul(hn::LoadU(f, sum + i), inverse), f, sum + i);
+  store_floats(dtype, sum, head_dim, out);
 }
 
 attention_cpu::BlockKernels make_attention_kernels() { return {load_query, attend, start, merge, finish}; }

@@ -74,7 +74,7 @@ class Attention {
       }
     }
     for (int64_t r = 0; r < rows; ++r) {
-      finish(begin + r / group_, head * group_ + r % group_, *state(thread, whole_states_, r));
+      finish(begin + r / group_, head * group_ + r % group_, state(thread, whole_states_, r));
     }
   }
 
@@ -101,7 +101,7 @@ class Attention {
     for (int64_t block = 0; block * kBlockKeys <= position(t); ++block) {
       kernels_.merge(a_.head_dim, *shared_state(t, head, block), whole);
     }
-    finish(t, head, *whole);
+    finish(t, head, whole);
   }
 
   int64_t rows() const { return tokens_ * a_.q_heads; }
@@ -152,7 +152,7 @@ class Attention {
                     states);
   }
 
-  void finish(int64_t t, int64_t head, const State& whole) const {
+  void finish(int64_t t, int64_t head, State* whole) const {
     const Tensor& out = op_.outputs[attention::out];
     std::byte* to = out.row(t) + row_bytes(out.dtype, head * a_.head_dim);
     if (position(t) < 0) {

@@ -44,13 +44,14 @@ inline int64_t page_floats(int64_t head_dim) { return 2 * kPageTokens * padded(h
 struct BlockKernels {
   // head_dim values as floats, times `scale`; zeros up to padded(head_dim).
   void (*load_query)(DType dtype, const void* q, int64_t head_dim, float scale, float* out);
-  // The states of `rows` queries (padded(head_dim) floats apart) over block `block`; row i attends up to position last[i],
-  // which lies in the block or after it. `page` is scratch of page_floats().
+  // The states of `rows` queries (padded(head_dim) floats apart) over block `block`. Row i attends up to position last[i]:
+  // where that lies before the block, its state is that of no keys. `page` is scratch of page_floats().
   void (*attend)(const Keys& keys, int64_t block, int64_t rows, const float* queries, const int32_t* last, float* page,
                  std::byte* states);
+  // The state of no keys; one state added to another; the result of a state, which is used up.
   void (*start)(int64_t head_dim, State* state);
   void (*merge)(int64_t head_dim, const State& block, State* whole);
-  void (*finish)(const State& whole, DType dtype, int64_t head_dim, void* out);
+  void (*finish)(State* whole, DType dtype, int64_t head_dim, void* out);
 };
 
 BlockKernels block_kernels();  // null members on a machine without vectors

@@ -1,6 +1,5 @@
 #include <cstring>
 
-#include "rafter/kernels/host_values.h"
 #include "rafter/kernels/matmul/cpu_parts.h"
 #include "rafter/kernels/simd_targets.h"
 
@@ -8,6 +7,7 @@
 #define HWY_TARGET_INCLUDE "rafter/kernels/matmul/cpu_finish.cpp"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 //
+#include "rafter/kernels/float_rows-inl.h"
 #include "rafter/kernels/silu-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -63,9 +63,9 @@ void finish(const Finish& work) {
       continue;
     }
     Columns added = {}, result;
-    for (int64_t c = 0; residual != nullptr && c < work.columns; ++c) added[c] = read_value(work.dtype, residual, c);
+    if (residual != nullptr) load_floats(work.dtype, residual, work.columns, added);
     combine(work, work.z + at, z_up, bias, bias_up, residual != nullptr ? added : nullptr, result);
-    for (int64_t c = 0; c < work.columns; ++c) write_value(work.dtype, y, c, result[c]);
+    store_floats(work.dtype, result, work.columns, y);
   }
 }
 

@@ -7,7 +7,7 @@
 #define HWY_TARGET_INCLUDE "rafter/kernels/matmul/cpu_plain.cpp"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 //
-#include "rafter/kernels/row_lanes-inl.h"
+#include "rafter/kernels/float_rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace rafter {
@@ -19,20 +19,6 @@ matmul_cpu::PlainKernels make_plain_kernels() { return {}; }
 
 using matmul_cpu::kRows;
 using matmul_cpu::Prepared;
-
-// kLanes weights as floats, from memory at any alignment.
-struct F32 {
-  static constexpr int64_t kBytes = 4;
-  static HWY_INLINE VecF load(const uint8_t* p) { return hn::BitCast(TagF(), hn::LoadU(hn::Repartition<uint8_t, TagF>(), p)); }
-};
-template <typename Half>
-struct Sixteen {
-  static constexpr int64_t kBytes = 2;
-  static HWY_INLINE VecF load(const uint8_t* p) {
-    const hn::Rebind<Half, TagF> d;
-    return hn::PromoteTo(TagF(), hn::BitCast(d, hn::LoadU(hn::Repartition<uint8_t, hn::Rebind<uint16_t, TagF> >(), p)));
-  }
-};
 
 // Each product is one vector of partial sums, added to in the order of K and folded at the end: a result does not depend
 // on the rows and tokens it shares a tile with.
@@ -86,11 +72,11 @@ void multiply(DType dtype, const void* rows, int64_t stride, const Prepared& x, 
   const auto* bytes = static_cast<const uint8_t*>(rows);
   switch (dtype) {
     case DType::f16:
-      return multiply_of<Sixteen<hwy::float16_t> >(bytes, stride, x, tokens, z);
+      return multiply_of<ReadF16>(bytes, stride, x, tokens, z);
     case DType::bf16:
-      return multiply_of<Sixteen<hwy::bfloat16_t> >(bytes, stride, x, tokens, z);
+      return multiply_of<ReadBf16>(bytes, stride, x, tokens, z);
     default:
-      return multiply_of<F32>(bytes, stride, x, tokens, z);
+      return multiply_of<ReadF32>(bytes, stride, x, tokens, z);
   }
 }
 

@@ -1,8 +1,7 @@
+#include <algorithm>
 #include <cfloat>
 #include <cmath>
-#include <cstring>
 
-#include "rafter/kernels/host_values.h"
 #include "rafter/kernels/matmul/cpu_parts.h"
 #include "rafter/kernels/simd_targets.h"
 
@@ -10,7 +9,7 @@
 #define HWY_TARGET_INCLUDE "rafter/kernels/matmul/cpu_prepare.cpp"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 //
-#include "rafter/kernels/row_lanes-inl.h"
+#include "rafter/kernels/float_rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace rafter {
@@ -23,15 +22,6 @@ matmul_cpu::PrepareKernels make_prepare_kernels() { return {}; }
 using matmul_cpu::GroupStats;
 using matmul_cpu::kGroup;
 using matmul_cpu::Prepared;
-
-void load_row(DType dtype, const void* x, int64_t k, int64_t k_padded, float* values) {
-  if (dtype == DType::f32) {
-    std::memcpy(values, x, static_cast<size_t>(k) * sizeof(float));
-  } else {
-    for (int64_t i = 0; i < k; ++i) values[i] = read_value(dtype, x, i);
-  }
-  std::memset(values + k, 0, static_cast<size_t>(k_padded - k) * sizeof(float));
-}
 
 // Four sums that do not wait for each other.
 float sum_of_squares(const float* values, int64_t k_padded) {
@@ -93,7 +83,8 @@ void quantise_group(const float* x, int8_t* q, GroupStats& stats) {
 
 void prepare(DType dtype, const void* x, const float* norm, double epsilon, float* row, const Prepared& out) {
   float* values = out.values != nullptr ? out.values : row;
-  load_row(dtype, x, out.k, out.k_padded, values);
+  load_floats(dtype, x, out.k, values);
+  std::fill(values + out.k, values + out.k_padded, 0.0f);
   if (norm != nullptr) normalise(norm, epsilon, out.k, out.k_padded, values);
   for (int64_t g = 0; out.q != nullptr && g < out.k / kGroup; ++g) {
     quantise_group(values + g * kGroup, out.q + g * kGroup, out.stats[g]);

@@ -21,7 +21,7 @@ HWY_BEFORE_NAMESPACE();
 namespace rafter {
 namespace HWY_NAMESPACE {
 
-// One token's work; `room` is six rows of head_dim rounded up to 16.
+// One token's work; `room` is five rows of head_dim rounded up to 16.
 using RopeToken = void (*)(const OpView& op, int64_t t, float* room);
 
 #if HWY_TARGET == HWY_SCALAR
@@ -139,7 +139,7 @@ namespace {
 
 HWY_EXPORT(make_rope_token);
 
-int64_t room_floats(const OpView& op) { return 6 * ((op.attrs<RopeKvAttrs>().head_dim + 15) / 16 * 16); }
+int64_t room_floats(const OpView& op) { return 5 * ((op.attrs<RopeKvAttrs>().head_dim + 15) / 16 * 16); }
 
 void launch(const OpView& op, Stream&) {
   const auto token = HWY_DYNAMIC_DISPATCH(make_rope_token)();
