@@ -7,10 +7,10 @@
 namespace rafter::cuda {
 
 struct BlockTable {
-  const int* pages;      // [sequences, width]
-  int64_t stride;        // ints from one sequence to the next
+  const int* pages;  // [sequences, width]
+  int64_t stride;    // ints from one sequence to the next
   int64_t sequences;
-  int width;             // pages per sequence
+  int width;  // pages per sequence
 
   // Row of the table that token t reads: its own where every token is a sequence, else the only one.
   __device__ const int* of_token(int64_t t) const { return pages + (sequences == 1 ? 0 : t) * stride; }

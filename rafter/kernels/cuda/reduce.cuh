@@ -25,23 +25,21 @@ __device__ inline float warp_max(float value) {
   return warp_fold(value, [](float a, float b) { return fmaxf(a, b); });
 }
 
-// Over a block of whole warps, up to 1024 threads; every thread must call it. A block that calls it twice with the same
-// scratch needs a __syncthreads() between.
+// Over a block of whole warps, up to 1024 threads; every thread must call it. `nothing` changes no value it is folded
+// with. A block that calls it twice with the same scratch needs a __syncthreads() between.
 template <typename T, typename Fold>
-__device__ inline T block_fold(T value, T (&scratch)[kWarp], Fold fold) {
+__device__ inline T block_fold(T value, T (&scratch)[kWarp], T nothing, Fold fold) {
   const int lane = static_cast<int>(threadIdx.x) % kWarp, warp = static_cast<int>(threadIdx.x) / kWarp;
   const int warps = static_cast<int>(blockDim.x) / kWarp;
   value = warp_fold(value, fold);
   if (lane == 0) scratch[warp] = value;
   __syncthreads();
-  T total = scratch[0];
-  for (int i = 1; i < warps; ++i) total = fold(total, scratch[i]);
-  return total;
+  return warp_fold(lane < warps ? scratch[lane] : nothing, fold);
 }
 
 template <typename T>
 __device__ inline T block_sum(T value, T (&scratch)[kWarp]) {
-  return block_fold(value, scratch, [](T a, T b) { return a + b; });
+  return block_fold(value, scratch, T{0}, [](T a, T b) { return a + b; });
 }
 
 }  // namespace rafter::cuda

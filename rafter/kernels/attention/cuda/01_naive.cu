@@ -34,7 +34,7 @@ __global__ void naive(Problem p) {
     const int key = first + thread;
     const float s =
         key <= position ? score(p, t, column, cuda::cache_row(pages, p.kv_heads, key, head / p.group())) : -INFINITY;
-    const float new_top = fmaxf(top, cuda::block_fold(s, scratch[0], [](float a, float b) { return fmaxf(a, b); }));
+    const float new_top = fmaxf(top, cuda::block_fold(s, scratch[0], -INFINITY, [](float a, float b) { return fmaxf(a, b); }));
     const float base = new_top == -INFINITY ? 0.0f : new_top;
     const float weight = key <= position ? expf(s - base) : 0.0f, rescale = expf(top - base);
     top = new_top;

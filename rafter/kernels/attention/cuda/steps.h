@@ -6,5 +6,7 @@
 namespace rafter::attention {
 
 void add_01_naive(Registry& registry);
+void add_02_warps(Registry& registry);
+void add_03_flash(Registry& registry);
 
 }  // namespace rafter::attention

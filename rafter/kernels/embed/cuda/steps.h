@@ -6,5 +6,6 @@
 namespace rafter::embed {
 
 void add_01_naive(Registry& registry);
+void add_02_vectors(Registry& registry);
 
 }  // namespace rafter::embed

@@ -1,8 +1,11 @@
-#include "rafter/kernels/norm/register.h"
 #include "rafter/kernels/norm/cuda/steps.h"
+#include "rafter/kernels/norm/register.h"
 
 namespace rafter {
 
-void register_norm_cuda(Registry& registry) { rmsnorm::add_01_naive(registry); }
+void register_norm_cuda(Registry& registry) {
+  rmsnorm::add_01_naive(registry);
+  rmsnorm::add_02_rows(registry);
+}
 
 }  // namespace rafter

@@ -6,5 +6,6 @@
 namespace rafter::rmsnorm {
 
 void add_01_naive(Registry& registry);
+void add_02_rows(Registry& registry);
 
 }  // namespace rafter::rmsnorm

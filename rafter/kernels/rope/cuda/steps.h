@@ -6,5 +6,6 @@
 namespace rafter::rope_kv {
 
 void add_01_naive(Registry& registry);
+void add_02_quads(Registry& registry);
 
 }  // namespace rafter::rope_kv

@@ -18,7 +18,7 @@ __global__ void naive(cuda::Rows x, int* index, int64_t width) {
   cuda::wait_for_previous();
   Key best = 0;
   for (int64_t i = threadIdx.x; i < width; i += kThreads) best = larger(best, key_of(x.get(blockIdx.x, i), i));
-  best = cuda::block_fold(best, scratch, larger);
+  best = cuda::block_fold(best, scratch, Key{0}, larger);
   if (threadIdx.x == 0) index[blockIdx.x] = index_of(best);
 }
 

@@ -5,6 +5,7 @@ namespace rafter {
 
 void register_sample_cuda(Registry& registry) {
   argmax::add_01_naive(registry);
+  argmax::add_02_split(registry);
   advance::add_01_naive(registry);
 }
 

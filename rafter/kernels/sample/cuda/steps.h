@@ -7,6 +7,7 @@ namespace rafter {
 
 namespace argmax {
 void add_01_naive(Registry& registry);
+void add_02_split(Registry& registry);
 }  // namespace argmax
 
 namespace advance {
