@@ -25,4 +25,9 @@ int architecture() {
   return version;
 }
 
+int shared_per_block() {
+  static const int bytes = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
+  return bytes;
+}
+
 }  // namespace rafter::cuda

@@ -253,9 +253,16 @@ void launch_weight(const Args& a, Stream& stream) {
   launch_tokens<Weight, 4>(a, config, stream);
 }
 
+// Bulk copies in the GPU and in this build, and shared memory for a ring.
+bool device_supports() {
+  static const bool holds = cuda::architecture() >= 90 && static_cast<size_t>(cuda::shared_per_block()) >= kSharedLimit &&
+                            cuda::compiled_for(decode_ring<cuda::bf16, 1, 4>, 90);
+  return holds;
+}
+
 // x must leave the ring room in shared memory.
 bool supports(const OpView& op) {
-  if (cuda::architecture() < 90 || !fits(op, kChunk) || !weights_aligned(op)) return false;
+  if (!device_supports() || !fits(op, kChunk) || !weights_aligned(op)) return false;
   const DType weight = op.inputs[matmul::weights].dtype;
   const int64_t tokens = op.inputs[matmul::x].shape.rows(), k = op.inputs[matmul::x].shape.last();
   return (weight == DType::bf16 || weight == DType::f16) && tokens <= 4 && (tokens == 3 ? 4 : tokens) * k * 4 <= 64 * 1024;

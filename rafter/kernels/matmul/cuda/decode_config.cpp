@@ -21,7 +21,7 @@ int warps_for(int64_t k) {
 // Enough rows and each warp has its own; else the warps of a block share rows and split K, so that about 8 blocks of 8
 // warps reach every SM. By N and K alone: the order of the sum, and so the result, is the same for any number of tokens.
 RowsConfig rows_config(const Problem& p) {
-  if (overrides().rows) return *overrides().rows;
+  if (overrides().rows) return overrides().rows(p);
   RowsConfig config;
   const int64_t warps_wanted = int64_t{16} * 132;
   config.group_warps = 1;
@@ -35,16 +35,17 @@ RowsConfig rows_config(const Problem& p) {
 
 // Tiles of 4 rows leave the SMs at most 3% apart on the shapes of the 1.5B and 8B models; long matrices take 8 rows,
 // which halves the reads of x and the sums per weight, and those of many warps take 2, for stages of a like size.
-RingConfig ring_config(const Problem& p) {
-  if (overrides().ring) return *overrides().ring;
+RingConfig ring_choice(const Problem& p) {
   RingConfig config;
   config.warps = warps_for(p.k);
   config.rows = config.warps > 8 ? 2 : p.n >= int64_t{128} * p.multiprocessors && p.tokens <= 2 ? 8 : 4;
   return config;
 }
 
+RingConfig ring_config(const Problem& p) { return overrides().ring ? overrides().ring(p) : ring_choice(p); }
+
 MmaConfig mma_config(const Problem& p) {
-  if (overrides().mma) return *overrides().mma;
+  if (overrides().mma) return overrides().mma(p);
   MmaConfig config;
   const int64_t warps_wanted = int64_t{16} * 132;
   config.group_warps = 1;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <functional>
 
 namespace rafter::decode {
 
@@ -49,12 +49,14 @@ RowsConfig rows_config(const Problem& problem);
 RingConfig ring_config(const Problem& problem);
 MmaConfig mma_config(const Problem& problem);
 
-// For sweeps: what the functions above return from now on; empty restores the choice by shape.
+// For sweeps: asked before the functions above choose by shape, where set.
 struct Overrides {
-  std::optional<RowsConfig> rows;
-  std::optional<RingConfig> ring;
-  std::optional<MmaConfig> mma;
+  std::function<RowsConfig(const Problem&)> rows;
+  std::function<RingConfig(const Problem&)> ring;
+  std::function<MmaConfig(const Problem&)> mma;
 };
 Overrides& overrides();
+// The choice by shape, for an override to vary.
+RingConfig ring_choice(const Problem& problem);
 
 }  // namespace rafter::decode
