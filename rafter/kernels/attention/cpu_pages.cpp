@@ -41,7 +41,7 @@ class Attention {
     // Few sequences leave threads idle unless the keys of each are shared out, block by block.
     split_ = !prompt_ && blocks_ > 1 && tokens_ * a_.kv_heads < 4 * threads;
     const int64_t rows = item_tokens_ * group_;
-    page_ = take(attention_cpu::page_floats(a_.head_dim) * 4);
+    pair_ = take(attention_cpu::pair_floats(a_.head_dim) * 4);
     queries_ = take(rows * padded(a_.head_dim) * 4);
     last_ = take(rows * 4);
     block_states_ = take(rows * state_bytes_);
@@ -148,7 +148,7 @@ class Attention {
                        .page_bytes = a_.kv_heads * kPageTokens * k.row_stride,
                        .head_dim = a_.head_dim,
                        .pages = table.row<int32_t>(table.shape[0] == 1 ? 0 : t)};
-    kernels_.attend(keys, block, rows, at<float>(thread, queries_), at<int32_t>(thread, last_), at<float>(thread, page_),
+    kernels_.attend(keys, block, rows, at<float>(thread, queries_), at<int32_t>(thread, last_), at<float>(thread, pair_),
                     states);
   }
 
@@ -168,7 +168,7 @@ class Attention {
   const bool prompt_;
   const int64_t item_tokens_, blocks_, state_bytes_;
   bool split_;
-  int64_t page_, queries_, last_, block_states_, whole_states_;
+  int64_t pair_, queries_, last_, block_states_, whole_states_;
   int64_t thread_bytes_ = 0, shared_;
   std::byte* base_;
   const BlockKernels kernels_ = attention_cpu::block_kernels();

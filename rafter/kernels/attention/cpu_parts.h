@@ -27,7 +27,7 @@ struct Keys {
 // A query or a result on its way: head_dim rounded up to whole vectors.
 inline int64_t padded(int64_t head_dim) { return (head_dim + 15) / 16 * 16; }
 
-// The state of a row's softmax: the largest score, the sum of exp(score - top) in the lanes of the keys, and, behind it,
+// The state of a row's softmax: the largest score, the sum of 2^(score - top) in the lanes of the keys, and, behind it,
 // padded(head_dim) sums of those times v.
 struct State {
   float top;
@@ -38,15 +38,15 @@ struct State {
 };
 inline int64_t state_bytes(int64_t head_dim) { return static_cast<int64_t>(sizeof(State)) + padded(head_dim) * 4; }
 
-// A page's keys, transposed, and values, as floats: made once for all rows of a call.
-inline int64_t page_floats(int64_t head_dim) { return 2 * kPageTokens * padded(head_dim); }
+// The keys, transposed, and the values of two pages, as floats: made once for all rows of a call.
+inline int64_t pair_floats(int64_t head_dim) { return 4 * kPageTokens * padded(head_dim); }
 
 struct BlockKernels {
-  // head_dim values as floats, times `scale`; zeros up to padded(head_dim).
+  // head_dim values as floats, times `scale` and log2(e); zeros up to padded(head_dim).
   void (*load_query)(DType dtype, const void* q, int64_t head_dim, float scale, float* out);
   // The states of `rows` queries (padded(head_dim) floats apart) over block `block`. Row i attends up to position last[i]:
-  // where that lies before the block, its state is that of no keys. `page` is scratch of page_floats().
-  void (*attend)(const Keys& keys, int64_t block, int64_t rows, const float* queries, const int32_t* last, float* page,
+  // where that lies before the block, its state is that of no keys. `pair` is scratch of pair_floats().
+  void (*attend)(const Keys& keys, int64_t block, int64_t rows, const float* queries, const int32_t* last, float* pair,
                  std::byte* states);
   // The state of no keys; one state added to another; the result of a state, which is used up.
   void (*start)(int64_t head_dim, State* state);
