@@ -46,7 +46,10 @@ void apply_config(const JsonNode& config, TokenizerSource& source) {
 }
 
 void apply_generation_config(const JsonNode& config, TokenizerSource& source) {
-  if (const auto bos = config.find("bos_token_id"); bos && !source.bos) source.bos = bos->integer();
+  if (const auto bos = config.find("bos_token_id")) {
+    const int64_t id = bos->integer();
+    if (!source.bos) source.bos = id;
+  }
   const auto eos = config.find("eos_token_id");
   if (!eos) return;
   if (!eos->is_list()) return source.stops.push_back(eos->integer());
