@@ -40,7 +40,7 @@ class Conversation {
     for (;;) {
       if (interactive_) note("\n> ");
       const std::optional<std::string> line = lines_.next();
-      if (!line) return interrupted() ? kInterruptedStatus : 0;
+      if (!line) return interrupted() ? interrupted_status() : 0;
       if (*line == "/exit") return 0;
       if (*line == "/reset") {
         reset();
@@ -68,7 +68,7 @@ class Conversation {
       const Generation answer = reply();
       messages_.push_back({"assistant", answer.text});
       if (answer.stats.end == EndReason::cancelled) {
-        if (!interactive_) return kInterruptedStatus;
+        if (!interactive_) return interrupted_status();
         catch_interrupts();  // the next one stops the next answer
       }
       return 0;
@@ -83,11 +83,14 @@ class Conversation {
   Generation reply() {
     const std::vector<int32_t> tokens = encode_chat(*model_.tokenizer(), format_, messages_);
     LiveText live;
-    Progress progress("reading");
+    std::optional<Progress> progress("reading");
     GenerateHooks hooks;
     hooks.cancelled = interrupted;
-    hooks.prefill = [&](double fraction) { progress.update(fraction); };
-    hooks.text = [&](std::string_view piece, const GenerationStats& stats) { live.add(piece, stats); };
+    hooks.prefill = [&](double fraction) { progress->update(fraction); };
+    hooks.text = [&](std::string_view piece, const GenerationStats& stats) {
+      progress.reset();
+      live.add(piece, stats);
+    };
     Generation answer = generator_.run(tokens, sampler_, options_.generation.generate, hooks);
     live.hide();
     write_out("\n");

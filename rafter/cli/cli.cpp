@@ -49,13 +49,21 @@ std::string command_line(int argc, char** argv) {
   return line;
 }
 
-// CLI11's message as one line, with the way to the right help.
+// CLI11's complaint as one line that names the thing, with the way to the right help.
 Error usage_error(const CLI::ParseError& error, const CLI::App& app) {
   const auto chosen = app.get_subcommands();
-  const std::string verb = chosen.empty() ? "" : " " + chosen[0]->get_name();
+  const CLI::App& command = chosen.empty() ? app : *chosen[0];
+  const std::string help = fmt::format("`rafter{} --help` lists what there is", chosen.empty() ? "" : " " + command.get_name());
+  const std::vector<std::string> unknown = app.remaining(true);
+  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError) && !unknown.empty()) {
+    const std::string word = in_quotes(unknown[0], 80);
+    if (unknown[0].starts_with('-')) return input_error({"the option " + word, "not known", {}, help});
+    if (chosen.empty()) return input_error({"the verb " + word, "not known", {}, help});
+    return input_error({"the argument " + word, "one too many", {}, help});
+  }
   std::string what = error.what();
-  while (!what.empty() && (what.back() == '.' || what.back() == '\n')) what.pop_back();
-  return Error(Fault::input, fmt::format("{}. `rafter{} --help` lists what there is.", printable(what, 300), verb));
+  while (what.ends_with('.') || what.ends_with('\n')) what.pop_back();
+  return Error(Fault::input, fmt::format("{}. {}.", printable(what, 300), help));
 }
 
 int dispatch(int argc, char** argv) {
@@ -95,7 +103,7 @@ int run_cli(int argc, char** argv) {
   } catch (const OutputClosed&) {
     return 0;  // the reader has what it wanted
   } catch (const Interrupted&) {
-    return kInterruptedStatus;
+    return interrupted_status();
   } catch (const Error& error) {
     note(fmt::format("rafter: {}\n", error.what()));
     return error.exit_status();

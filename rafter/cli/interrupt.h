@@ -3,13 +3,13 @@
 
 namespace rafter {
 
-inline constexpr int kInterruptedStatus = 130;  // as shells report a process that SIGINT ended
-
 // Thrown to leave work that has nothing to tell about its end.
 struct Interrupted {};
 
 // From here on SIGINT and SIGTERM set a flag; reads that wait are broken off.
 void catch_interrupts();
 bool interrupted();
+// The exit status then, as shells report a process that the signal ended: 130 for Ctrl-C.
+int interrupted_status();
 
 }  // namespace rafter

@@ -49,11 +49,11 @@ std::string rates_text(const GenerationStats& stats) {
 std::string end_text(const GenerationStats& stats, int64_t context) {
   switch (stats.end) {
     case EndReason::max_tokens:
-      return fmt::format("-n {} tokens are there", stats.generated_tokens);
+      return fmt::format("ended by -n {}", stats.generated_tokens);
     case EndReason::stop_token:
       return "the model ended its text";
     case EndReason::stop_string:
-      return "a stop string was reached";
+      return "ended by a stop string";
     case EndReason::context_full:
       return fmt::format("the context of {} tokens is full; -c makes it larger", context);
     case EndReason::cancelled:

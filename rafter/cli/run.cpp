@@ -70,21 +70,28 @@ int run(const RunOptions& options) {
   Sampler sampler(sampler_settings);
   Generator generator(model.engine(), model.tokenizer());
   LiveText live;
-  Progress progress("reading the prompt");
+  std::optional<Progress> progress("reading the prompt");
+  // The prompt is shown when it has been read: before that a progress line may stand where it goes.
+  const auto begin_text = [&] {
+    if (!progress) return;
+    progress.reset();
+    if (!options.json && !options.as_chat && !options.hide_prompt) write_out(prompt);
+  };
   GenerateHooks hooks;
   hooks.cancelled = interrupted;
-  hooks.prefill = [&](double fraction) { progress.update(fraction); };
-  if (!options.json) {
-    hooks.text = [&](std::string_view text, const GenerationStats& stats) { live.add(text, stats); };
-    if (!options.as_chat && !options.hide_prompt) write_out(prompt);
-  }
+  hooks.prefill = [&](double fraction) { progress->update(fraction); };
+  hooks.text = [&](std::string_view text, const GenerationStats& stats) {
+    begin_text();
+    if (!options.json) live.add(text, stats);
+  };
   const Generation made = generator.run(tokens, sampler, options.generation.generate, hooks);
+  begin_text();
   live.hide();
   write_out(options.json ? run_json(model, prompt, sampler_settings, made) : "\n");
   note(fmt::format("\nload {}, {}; {}.{}\n", format_seconds(model.load_seconds()), rates_text(made.stats),
                    end_text(made.stats, model.engine().options().context),
                    sampler_settings.temperature > 0 ? fmt::format(" Seed {}.", sampler_settings.seed) : ""));
-  return made.stats.end == EndReason::cancelled ? kInterruptedStatus : 0;
+  return made.stats.end == EndReason::cancelled ? interrupted_status() : 0;
 }
 
 }  // namespace
@@ -101,14 +108,18 @@ Verb add_run(CLI::App& app) {
   auto options = std::make_shared<RunOptions>();
   add_model_choice(*command, options->model);
   add_prompt_options(*command, options->prompt);
-  command->add_flag("--chat", options->as_chat, "The prompt is a user's message, in the model's chat format");
+  command->add_flag("--chat", options->as_chat,
+                    "The prompt is a user's message, in the model's chat format (also where the next two are given)");
   add_chat_options(*command, options->chat);
   add_context_option(*command, options->model);
   command->add_flag("--no-display-prompt", options->hide_prompt, "Print the continuation alone");
   command->add_flag("--json", options->json, "One JSON object (rafter.run/1) in place of text");
   add_generation_options(*command, options->generation);
   add_execution_options(*command, options->model);
-  return {command, [options] { return run(*options); }};
+  return {command, [options] {
+            options->as_chat |= !options->chat.chat_template.empty() || !options->chat.system.empty();
+            return run(*options);
+          }};
 }
 
 }  // namespace rafter

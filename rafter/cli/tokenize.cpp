@@ -99,10 +99,14 @@ Verb add_tokenize(CLI::App& app) {
   command->add_option("TEXT", options->prompt.text, "The text; or -p, or -f");
   add_prompt_options(*command, options->prompt);
   add_list(*command, "--decode", options->decode, {0, INT32_MAX}, "Print the text of these ids");
-  command->add_flag("--chat", options->as_chat, "The text is a user's message, in the model's chat format");
+  command->add_flag("--chat", options->as_chat,
+                    "The text is a user's message, in the model's chat format (also where the next two are given)");
   add_chat_options(*command, options->chat);
   command->add_flag("--json", options->json, "One JSON object (rafter.tokenize/1)");
-  return {command, [options] { return tokenize(*options); }};
+  return {command, [options] {
+            options->as_chat |= !options->chat.chat_template.empty() || !options->chat.system.empty();
+            return tokenize(*options);
+          }};
 }
 
 }  // namespace rafter

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
+#include <numeric>
 
 namespace rafter {
 
@@ -33,6 +33,14 @@ Statistics summarise(std::span<const double> samples) {
   for (const double value : ordered) squares += (value - result.mean) * (value - result.mean);
   if (ordered.size() > 1) result.sigma = std::sqrt(squares / (n - 1));
   return result;
+}
+
+std::vector<size_t> middle_half(std::span<const double> samples) {
+  std::vector<size_t> order(samples.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return samples[a] < samples[b]; });
+  const auto quarter = static_cast<ptrdiff_t>(samples.size() / 4);
+  return {order.begin() + quarter, order.end() - quarter};
 }
 
 }  // namespace rafter

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace rafter {
 
@@ -17,5 +18,8 @@ struct Statistics {
 
 // All zero where there are no samples.
 Statistics summarise(std::span<const double> samples);
+
+// Which samples are left when the lowest and the highest quarter by value are taken away, in no order; all of fewer than four.
+std::vector<size_t> middle_half(std::span<const double> samples);
 
 }  // namespace rafter

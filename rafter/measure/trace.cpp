@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <numeric>
 
 #include "rafter/base/error.h"
 #include "rafter/measure/op_shape.h"
@@ -77,22 +78,43 @@ class Tracer {
   }
 
   void run_on_cpu() {
-    std::vector<std::vector<double>> op_samples(trace_.ops.size());
+    std::vector<std::vector<double>> repeats;
     std::vector<double> step_samples;
     for (int64_t repeat = -1; repeat < options_.repeats; ++repeat) {  // the first one warms up
       const double whole = timed_step();
       const std::vector<double> each = timed_ops();
       if (repeat < 0) continue;
       step_samples.push_back(whole);
-      for (size_t i = 0; i < each.size(); ++i) op_samples[i].push_back(each[i]);
+      repeats.push_back(each);
       report(repeat + 1, options_.repeats);
     }
-    for (size_t i = 0; i < op_samples.size(); ++i) set_time(trace_.ops[i], op_samples[i], 1);
-    set_step(step_samples);
+    set_op_times(repeats);
+    trace_.step_seconds = mean_of(step_samples, middle_half(step_samples));
+    trace_.step_iqr = summarise(step_samples).iqr;
     trace_.method = fmt::format(
-        "Times are medians over {} steps, each op timed in its place by the host's clock; the step is timed with no clock in "
-        "it, in turn with those. Caches are as the step leaves them.",
-        options_.repeats);
+        "{} steps, each op timed in its place by the host's clock, in turn with {} steps that have no clock in them. Both are "
+        "means over the middle half of the steps by duration. Caches are as the step leaves them.",
+        options_.repeats, options_.repeats);
+  }
+
+  // From the middle half of the steps as a whole: medians of each op alone would not add up to a step where other
+  // processes disturb now this op, now that one.
+  void set_op_times(const std::vector<std::vector<double>>& repeats) {
+    std::vector<double> totals;
+    for (const auto& each : repeats) totals.push_back(std::accumulate(each.begin(), each.end(), 0.0));
+    const std::vector<size_t> kept = middle_half(totals);
+    for (size_t op = 0; op < trace_.ops.size(); ++op) {
+      std::vector<double> samples;
+      for (const auto& each : repeats) samples.push_back(each[op]);
+      trace_.ops[op].seconds = mean_of(samples, kept);
+      trace_.ops[op].iqr = summarise(samples).iqr;
+    }
+  }
+
+  static double mean_of(const std::vector<double>& samples, const std::vector<size_t>& kept) {
+    double sum = 0;
+    for (const size_t i : kept) sum += samples[i];
+    return sum / static_cast<double>(kept.size());
   }
 
   double timed_step() {
@@ -117,7 +139,9 @@ class Tracer {
 
   void run_on_gpu() {
     const std::vector<std::vector<size_t>> groups = groups_of_ops();
-    set_step(step_samples_on_gpu());
+    const Statistics step = summarise(step_samples_on_gpu());
+    trace_.step_seconds = step.median;
+    trace_.step_iqr = step.iqr;
     for (size_t g = 0; g < groups.size(); ++g) {
       const std::vector<double> samples = group_samples(groups[g]);
       for (const size_t op : groups[g]) set_time(trace_.ops[op], samples, launches(groups[g]));
@@ -204,12 +228,6 @@ class Tracer {
     const Statistics s = summarise(samples);
     op.seconds = s.median / static_cast<double>(launches);
     op.iqr = s.iqr / static_cast<double>(launches);
-  }
-
-  void set_step(std::span<const double> samples) {
-    const Statistics s = summarise(samples);
-    trace_.step_seconds = s.median;
-    trace_.step_iqr = s.iqr;
   }
 
   Engine& engine_;

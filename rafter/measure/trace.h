@@ -29,7 +29,7 @@ struct TracedOp {
   std::string shape;   // shape_text()
   std::string kernel;  // the ladder step that ran: "02_split_k"
   Cost cost;
-  double seconds = 0;  // median
+  double seconds = 0;  // a middle value; StepTrace::method says which
   double iqr = 0;
 };
 
@@ -37,7 +37,7 @@ struct StepTrace {
   TraceOptions options;
   int64_t tokens = 1;  // that the step takes in
   std::vector<TracedOp> ops;
-  double step_seconds = 0;  // median of whole steps
+  double step_seconds = 0;  // a middle value of whole steps
   double step_iqr = 0;
   std::string method;  // how times were taken, one or two sentences
 

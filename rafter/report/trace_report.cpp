@@ -18,7 +18,7 @@ std::string per_second(double amount, double seconds, double scale) {
 std::string share(double part, double whole) { return whole > 0 ? fmt::format("{:.1f}%", 100 * part / whole) : "-"; }
 
 std::vector<std::string> numbers(const Cost& cost, double seconds, double step_seconds) {
-  return {format_bytes(cost.bytes()), format_si(cost.flops, "FLOP"), format_seconds(seconds),
+  return {format_bytes(cost.bytes()), cost.flops > 0 ? format_si(cost.flops, "FLOP") : "-", format_seconds(seconds),
           per_second(cost.bytes(), seconds, 1e9), share(seconds, step_seconds)};
 }
 
@@ -85,7 +85,7 @@ std::string trace_json(const Engine& engine, const StepTrace& trace, const std::
                   {"tokens", trace.tokens},
                   {"context", trace.options.context},
                   {"samples", trace.options.repeats},
-                  {"median_s", number_or_null(trace.step_seconds)},
+                  {"time_s", number_or_null(trace.step_seconds)},
                   {"iqr_s", number_or_null(trace.step_iqr)},
                   {"ops_s", number_or_null(trace.op_seconds())},
                   {"gap_s", number_or_null(trace.gap_seconds())},
@@ -102,7 +102,7 @@ std::string trace_json(const Engine& engine, const StepTrace& trace, const std::
                            {"bytes_read", op.cost.bytes_read},
                            {"bytes_written", op.cost.bytes_written},
                            {"flops", op.cost.flops},
-                           {"median_s", number_or_null(op.seconds)},
+                           {"time_s", number_or_null(op.seconds)},
                            {"iqr_s", number_or_null(op.iqr)}});
   }
   return to_text(json);
