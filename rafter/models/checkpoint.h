@@ -14,21 +14,21 @@ namespace rafter {
 
 // `data` is null in a checkpoint of random weights. Matrices are [out, in]: y = W x.
 struct LayerTensors {
-  StoredTensor attention_norm;                  // [hidden]
-  StoredTensor q, k, v;                         // [q_width, hidden], [kv_width, hidden] twice
-  StoredTensor q_bias, k_bias, v_bias;          // [q_width], [kv_width] twice; empty name where the model has none
-  StoredTensor q_norm, k_norm;                  // [head_dim]; empty name where the model has none
-  StoredTensor o;                               // [hidden, q_width]
-  StoredTensor ffn_norm;                        // [hidden]
-  StoredTensor gate, up;                        // [ffn, hidden]
-  StoredTensor down;                            // [hidden, ffn]
+  StoredTensor attention_norm;          // [hidden]
+  StoredTensor q, k, v;                 // [q_width, hidden], [kv_width, hidden] twice
+  StoredTensor q_bias, k_bias, v_bias;  // [q_width], [kv_width] twice; empty name where the model has none
+  StoredTensor q_norm, k_norm;          // [head_dim]; empty name where the model has none
+  StoredTensor o;                       // [hidden, q_width]
+  StoredTensor ffn_norm;                // [hidden]
+  StoredTensor gate, up;                // [ffn, hidden]
+  StoredTensor down;                    // [hidden, ffn]
 };
 
 struct ModelTensors {
-  StoredTensor embedding;   // [vocab, hidden]
+  StoredTensor embedding;  // [vocab, hidden]
   std::vector<LayerTensors> layers;
-  StoredTensor final_norm;  // [hidden]
-  StoredTensor head;        // [vocab, hidden]; the embedding where tied
+  StoredTensor final_norm;    // [hidden]
+  StoredTensor head;          // [vocab, hidden]; the embedding where tied
   StoredTensor rope_factors;  // f32 [head_dim/2], what each frequency is divided by; empty name where the file has none
 };
 
@@ -44,12 +44,12 @@ class Checkpoint {
 
   const ModelConfig& config() const;
   const ModelTensors& tensors() const;
-  const std::string& path() const;    // empty for random weights
+  const std::string& path() const;  // empty for random weights
   bool is_random() const;
-  DType dtype() const;                // what most of the weights' bytes are stored as
-  int64_t weight_bytes() const;       // of all tensors, a tied head counted once
+  DType dtype() const;           // what most of the weights' bytes are stored as
+  int64_t weight_bytes() const;  // of all tensors, a tied head counted once
   bool has_tokenizer() const;
-  Tokenizer tokenizer() const;        // an input Error where there is none
+  Tokenizer tokenizer() const;  // an input Error where there is none
 
  private:
   struct State;

@@ -1,3 +1,4 @@
+// The GGUF reader: what it reads back, every truncation and flipped byte of a small file, and each fault by its name.
 #include "rafter/formats/gguf.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// Looking values up in a JSON object: what is absent is told from what is of the wrong type.
 #include "rafter/formats/json_object.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// The safetensors reader, of one file and of shards: round trips, every truncation, and each fault by its name.
 #include "rafter/formats/safetensors.h"
 
 #include <gtest/gtest.h>

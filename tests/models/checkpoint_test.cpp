@@ -1,3 +1,4 @@
+// Checkpoints: the same tensors from every layout, and an error that names whatever is missing or does not fit.
 #include "rafter/models/checkpoint.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// Configs from GGUF and from Hugging Face, what each refuses and names, and the shipped ones against the models' sizes.
 #include "rafter/models/config.h"
 
 #include <gtest/gtest.h>
