@@ -24,16 +24,19 @@ struct ReadF32 {
     return hn::BitCast(TagF(), hn::LoadU(hn::Repartition<uint8_t, TagF>(), static_cast<const uint8_t*>(p)));
   }
 };
-template <typename Half>
-struct ReadHalf {
+HWY_INLINE hn::Vec<TagHalf> load_halves(const void* p) {
+  return hn::BitCast(TagHalf(), hn::LoadU(hn::Repartition<uint8_t, TagHalf>(), static_cast<const uint8_t*>(p)));
+}
+struct ReadF16 {
+  static constexpr int64_t kBytes = 2;
+  static HWY_INLINE VecF load(const void* p) { return promote_f16(load_halves(p)); }
+};
+struct ReadBf16 {
   static constexpr int64_t kBytes = 2;
   static HWY_INLINE VecF load(const void* p) {
-    const auto bytes = hn::LoadU(hn::Repartition<uint8_t, TagHalf>(), static_cast<const uint8_t*>(p));
-    return hn::PromoteTo(TagF(), hn::BitCast(hn::Rebind<Half, TagF>(), bytes));
+    return hn::PromoteTo(TagF(), hn::BitCast(hn::Rebind<hwy::bfloat16_t, TagF>(), load_halves(p)));
   }
 };
-using ReadF16 = ReadHalf<hwy::float16_t>;
-using ReadBf16 = ReadHalf<hwy::bfloat16_t>;
 
 HWY_INLINE void store_bf16(VecF v, uint16_t* to) {
   const TagU u;

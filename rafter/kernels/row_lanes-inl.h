@@ -65,10 +65,25 @@ HWY_INLINE Words load_words(const uint8_t* p, ptrdiff_t stride) {
            hn::BitCast(d, hn::InterleaveLower(d64, high01, high23)), hn::BitCast(d, hn::InterleaveUpper(d64, high01, high23))}};
 }
 
-// The f16 numbers in the low and in the high halves of 32-bit lanes.
-HWY_INLINE VecF low_f16(VecU v) {
-  return hn::PromoteTo(TagF(), hn::BitCast(hn::Rebind<hwy::float16_t, TagU>(), hn::TruncateTo(TagHalf(), v)));
+// f16 bits as floats.
+HWY_INLINE VecF promote_f16(hn::Vec<TagHalf> bits) {
+#if HWY_TARGET == HWY_SSE4 || HWY_TARGET == HWY_SSSE3 || HWY_TARGET == HWY_EMU128
+  // Where there is no instruction for it, Highway knows no infinities. As half.h does it: read as a tiny float, scaled.
+  const TagU u;
+  const VecU wide = hn::PromoteTo(u, bits);
+  const VecU magnitude = hn::And(wide, hn::Set(u, 0x7fff)), mantissa = hn::ShiftLeft<13>(magnitude);
+  const VecF scaled = hn::Mul(hn::BitCast(TagF(), mantissa), hn::Set(TagF(), 0x1p112f));
+  const VecU special = hn::Or(mantissa, hn::Set(u, 0x7f800000));
+  const auto finite = hn::Lt(hn::BitCast(TagI(), magnitude), hn::Set(TagI(), 0x7c00));
+  const VecU value = hn::IfThenElse(hn::RebindMask(u, finite), hn::BitCast(u, scaled), special);
+  return hn::BitCast(TagF(), hn::Or(value, hn::ShiftLeft<16>(hn::AndNot(hn::Set(u, 0x7fff), wide))));
+#else
+  return hn::PromoteTo(TagF(), hn::BitCast(hn::Rebind<hwy::float16_t, TagU>(), bits));
+#endif
 }
+
+// The f16 numbers in the low and in the high halves of 32-bit lanes.
+HWY_INLINE VecF low_f16(VecU v) { return promote_f16(hn::TruncateTo(TagHalf(), v)); }
 HWY_INLINE VecF high_f16(VecU v) { return low_f16(hn::ShiftRight<16>(v)); }
 
 }  // namespace HWY_NAMESPACE
