@@ -103,7 +103,7 @@ Verb add_run(CLI::App& app) {
       "Examples:\n"
       "  rafter run model.gguf -p \"The sea is\" -n 64\n"
       "  rafter run model.gguf -p \"List three fruits.\" --chat --temp 0.8 -s 7\n"
-      "  rafter run folder/ -f prompt.txt --stop \"\\n\\n\" --json\n"
+      "  rafter run folder/ -f prompt.txt --stop $'\\n\\n' --json\n"
       "  rafter run --random-weights llama-3.1-8b -p \"any text\" -n 32");
   auto options = std::make_shared<RunOptions>();
   add_model_choice(*command, options->model);

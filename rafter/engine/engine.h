@@ -21,7 +21,7 @@ namespace rafter {
 enum class ExecutorKind : uint8_t { eager, graph };
 
 struct EngineOptions {
-  DeviceId device;
+  DeviceId device = {};
   int64_t context = 0;                          // tokens a sequence may have; 0 means the model's own, at most 4096
   int64_t batch = 1;                            // sequences decoded together
   int64_t chunk = 512;                          // tokens of one prefill step

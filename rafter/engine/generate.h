@@ -19,7 +19,7 @@ namespace rafter {
 
 struct GenerateOptions {
   int64_t max_tokens = -1;  // -1: until the model ends or the context is full
-  std::vector<std::string> stops;
+  std::vector<std::string> stops = {};
   bool ignore_eos = false;  // a stop token is a token like others
 };
 
