@@ -45,12 +45,16 @@ class Marks {
   bool has(std::string_view mark) const { return text_.find(mark) != std::string::npos; }
   bool has_but_for_spaces(std::string_view mark) const { return packed_.find(mark) != std::string::npos; }
 
-  // Whether a system message of the template's own follows the mark that starts one.
+  // Whether the template writes a system message of its own where there are no tools: the mark that starts one is followed
+  // by words, or by the end of its statement, which only a branch for tools may have.
   bool brings_system_message() const {
     constexpr std::string_view kStart = "<|im_start|>system\n";
-    for (size_t at = text_.find(kStart); at != std::string::npos; at = text_.find(kStart, at + 1)) {
-      const size_t next = at + kStart.size();
-      if (next < text_.size() && text_[next] != '\'' && text_[next] != '{') return true;
+    for (size_t at = packed_.find(kStart); at != std::string::npos; at = packed_.find(kStart, at + 1)) {
+      const std::string_view before = std::string_view(packed_).substr(0, at),
+                             after = std::string_view(packed_).substr(at + kStart.size());
+      const bool ends = after.starts_with("'}}") || after.starts_with("'-}}");
+      const bool for_tools = before.ends_with("iftools%}\n{{-'") || before.ends_with("iftools%}{{'");
+      if (ends ? !for_tools : !after.starts_with("'") && !after.starts_with("{")) return true;
     }
     return false;
   }
@@ -60,12 +64,14 @@ class Marks {
 };
 
 bool is_llama3(const Marks& marks) {
-  return marks.has_but_for_spaces("'<|start_header_id|>'+message.role+'<|end_header_id|>\n\n'") && marks.has("<|eot_id|>");
+  return marks.has_but_for_spaces(
+             "'<|start_header_id|>'+message.role+'<|end_header_id|>\n\n'+message.content|trim+'<|eot_id|>'") &&
+         marks.has_but_for_spaces("'<|start_header_id|>assistant<|end_header_id|>\n\n'}}");
 }
 
 bool is_chatml_kind(const Marks& marks) {
   return marks.has("<|im_start|>") && marks.has("<|im_end|>") && !marks.has("<|im_sep|>") &&
-         (marks.has("<|im_start|>assistant\n"));
+         marks.has("<|im_start|>assistant\n");
 }
 
 bool system_message_is(const Marks& marks, const std::string& text) {
@@ -95,7 +101,7 @@ ChatFormat chat_format_named(std::string_view name) {
 
 ChatFormat recognise_chat_format(std::string_view jinja_template) {
   const Marks marks(jinja_template);
-  if (is_llama3(marks)) return marks.has("Cutting Knowledge Date: ") ? ChatFormat::llama3_1 : ChatFormat::llama3;
+  if (is_llama3(marks)) return marks.has("Cutting Knowledge Date: December 2023\n") ? ChatFormat::llama3_1 : ChatFormat::llama3;
   if (is_chatml_kind(marks)) {
     if (system_message_is(marks, "You are a helpful AI assistant named SmolLM, trained by Hugging Face")) {
       return ChatFormat::smollm2;

@@ -109,6 +109,10 @@ TEST(ChatFormat, IsRecognisedInOtherSpellings) {
   EXPECT_EQ(recognise_chat_format("{{ \"<|im_start|>\" + message.role + \"\n\" + message.content + \"<|im_end|>\n\" }}"
                                   "{{ \"<|im_start|>assistant\n\" }}"),
             ChatFormat::chatml);
+  EXPECT_EQ(recognise_chat_format("{%- if tools %}\n    {{- '<|im_start|>system\\n' }}{{ tools }}{%- endif %}"
+                                  "{{- '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>\\n' }}"
+                                  "{{- '<|im_start|>assistant\\n' }}"),
+            ChatFormat::chatml);
   const std::string llama =
       "{{ '<|start_header_id|>' + message[\"role\"] + '<|end_header_id|>\\n\\n' + message[\"content\"] | trim"
       " + '<|eot_id|>' }}{{ '<|start_header_id|>assistant<|end_header_id|>\\n\\n' }}";
@@ -123,6 +127,10 @@ TEST(ChatFormat, OthersAreNamed) {
       {"none at all", ""},
       {"Mistral", "{{ bos_token }}{{ '[INST] ' + message.content + ' [/INST]' }}"},
       {"a system message of its own", "{{ '<|im_start|>system\\nYou are MiMo.<|im_end|>\\n' }}" + turn + end},
+      {"a system message of its own, in pieces", "{{- '<|im_start|>system\\n' }}{{- 'You call functions.' }}" + turn + end},
+      {"Llama 3 with another start of the answer",
+       "{{ '<|start_header_id|>' + message.role + '<|end_header_id|>\\n\\n' + message.content | trim + '<|eot_id|>' }}"
+       "{{ '<|start_header_id|>assistant<|end_header_id|>\\n\\n>>>' }}"},
       {"thoughts opened for the assistant", turn + "{{- '<|im_start|>assistant\\n<think>\\n' }}"},
       {"Qwen 3.5, which thinks unless told not to",
        turn + end +
