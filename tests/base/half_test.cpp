@@ -41,7 +41,7 @@ TEST(Half, Bf16RoundTripsAndRoundsToNearestEven) {
       ASSERT_EQ(float_to_bf16(value), half) << bits;
     }
   }
-  EXPECT_EQ(float_to_bf16(1.0f + 0x1p-8f), 0x3f80);              // a tie, to even
+  EXPECT_EQ(float_to_bf16(1.0f + 0x1p-8f), 0x3f80);  // a tie, to even
   EXPECT_EQ(float_to_bf16(1.0f + 0x1p-8f + 0x1p-20f), 0x3f81);
   EXPECT_EQ(float_to_bf16(std::numeric_limits<float>::max()), 0x7f80);
 }

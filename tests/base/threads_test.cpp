@@ -32,9 +32,14 @@ TEST(ThreadPool, RangesCoverEveryElementOnce) {
 
 TEST(ThreadPool, ThrowsWhatABodyThrows) {
   ThreadPool pool(2);
-  EXPECT_THROW(pool.run([](int thread) { if (thread == 1) throw std::runtime_error("one"); }), std::runtime_error);
+  EXPECT_THROW(pool.run([](int thread) {
+    if (thread == 1) throw std::runtime_error("one");
+  }),
+               std::runtime_error);
   int after = 0;
-  pool.run([&](int thread) { if (thread == 0) ++after; });
+  pool.run([&](int thread) {
+    if (thread == 0) ++after;
+  });
   EXPECT_EQ(after, 1);
 }
 

@@ -15,7 +15,8 @@ TEST(DeviceId, ParsesAndPrints) {
   EXPECT_EQ(parse_device("cpu"), DeviceId{});
   EXPECT_EQ(parse_device("cuda"), (DeviceId{DeviceKind::cuda, 0}));
   EXPECT_EQ(to_string(parse_device("cuda:3")), "cuda:3");
-  for (const char* bad : {"", "gpu", "cuda:", "cuda:-1", "cuda:1x", "CPU", "cuda:99999999999"}) EXPECT_THROW(parse_device(bad), Error) << bad;
+  for (const char* bad : {"", "gpu", "cuda:", "cuda:-1", "cuda:1x", "CPU", "cuda:99999999999"})
+    EXPECT_THROW(parse_device(bad), Error) << bad;
 }
 
 TEST(Device, AbsentOnesAreNamed) {

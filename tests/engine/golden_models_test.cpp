@@ -138,11 +138,13 @@ TEST_P(GoldenModel, GreedyTokensAreEqual) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, GoldenModel,
-                         ::testing::Combine(::testing::Values("llama-f32", "llama-tied-rope3-f32", "llama-rope3-bf16", "qwen2-tied-f32",
-                                                              "qwen2-bf16", "qwen3-sharded-f32", "qwen3-tied-f16"),
+                         ::testing::Combine(::testing::Values("llama-f32", "llama-tied-rope3-f32", "llama-rope3-bf16",
+                                                              "qwen2-tied-f32", "qwen2-bf16", "qwen3-sharded-f32",
+                                                              "qwen3-tied-f16"),
                                             ::testing::Values(DeviceKind::cpu, DeviceKind::cuda)),
                          [](const auto& info) {
-                           std::string name = std::get<0>(info.param) + (std::get<1>(info.param) == DeviceKind::cpu ? "_cpu" : "_cuda");
+                           std::string name =
+                               std::get<0>(info.param) + (std::get<1>(info.param) == DeviceKind::cpu ? "_cpu" : "_cuda");
                            std::replace(name.begin(), name.end(), '-', '_');
                            return name;
                          });

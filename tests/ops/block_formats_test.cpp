@@ -46,8 +46,8 @@ TEST(BlockFormats, Q5) {
   a.high[0] = 0x04;  // weight 2's fifth bit
   a.high[2] = 0x04;  // weight 18's
   const auto x = decode_one(DType::q5_0, a);
-  EXPECT_EQ(x[2], 1.0f);    // 17 - 16
-  EXPECT_EQ(x[18], 3.0f);   // 19 - 16
+  EXPECT_EQ(x[2], 1.0f);   // 17 - 16
+  EXPECT_EQ(x[18], 3.0f);  // 19 - 16
   EXPECT_EQ(x[0], -16.0f);
 
   BlockQ5_1 b{float_to_f16(2.0f), float_to_f16(1.0f), {}, {}};
@@ -79,7 +79,7 @@ void put_scales(uint8_t scales[12]) {
 TEST(BlockFormats, Q4K) {
   BlockQ4_K a{float_to_f16(2.0f), float_to_f16(0.5f), {}, {}};
   put_scales(a.scales);
-  a.nibbles[0] = 0x70;           // group 1, weight 0
+  a.nibbles[0] = 0x70;            // group 1, weight 0
   a.nibbles[3 * 32 + 31] = 0x09;  // group 6, weight 31
   const auto x = decode_one(DType::q4_k, a);
   EXPECT_EQ(x[32], 2.0f * 5 * 7 - 0.5f * 3);

@@ -64,7 +64,10 @@ TEST(MemoryPlan, LivingValuesNeverOverlap) {
     std::vector<int64_t> workspaces;
     for (int i = 0; i < 30; ++i) workspaces.push_back(random.below(3) == 0 ? 1 + random.below(4000) : 0);
     const MemoryPlan memory = plan_memory(plan, workspaces);
-    struct Span { int64_t begin, end; int first, last; };
+    struct Span {
+      int64_t begin, end;
+      int first, last;
+    };
     std::vector<Span> spans;
     for (size_t id = 2; id < plan.values().size(); ++id) {
       Span span{memory.offsets[id], memory.offsets[id] + 8 * width * 4, -1, -1};
@@ -79,7 +82,8 @@ TEST(MemoryPlan, LivingValuesNeverOverlap) {
     }
     for (int i = 0; i < 30; ++i) {
       const auto at = static_cast<size_t>(i);
-      if (workspaces[at] > 0) spans.push_back({memory.workspace_offsets[at], memory.workspace_offsets[at] + workspaces[at], i, i});
+      if (workspaces[at] > 0)
+        spans.push_back({memory.workspace_offsets[at], memory.workspace_offsets[at] + workspaces[at], i, i});
     }
     for (size_t a = 0; a < spans.size(); ++a) {
       EXPECT_LE(spans[a].end, memory.arena_bytes + 255);
