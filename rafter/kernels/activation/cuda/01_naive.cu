@@ -1,9 +1,9 @@
 // A thread for each value of y: any width and dtype.
-#include "rafter/device/cuda/launch.h"
 #include "rafter/kernels/activation/cuda/steps.h"
 #include "rafter/kernels/cuda/dispatch.h"
 #include "rafter/kernels/cuda/rows.cuh"
 #include "rafter/kernels/cuda/silu.cuh"
+#include "rafter/kernels/cuda/step_launch.h"
 #include "rafter/ops/swiglu.h"
 
 namespace rafter::swiglu {
@@ -24,9 +24,8 @@ __global__ void naive(cuda::Rows gate_up, cuda::Rows y, int64_t rows, int64_t wi
 void launch(const OpView& op, Stream& stream) {
   const Tensor& to = op.outputs[y];
   if (to.shape.elements() == 0) return;
-  cuda::launch(
-      stream, {.grid = cuda::blocks_for(to.shape.elements(), kThreads), .block = kThreads, .dependent = cuda::Dependent::early},
-      naive, cuda::rows(op.inputs[gate_up]), cuda::rows(to), to.shape[0], to.shape[1]);
+  cuda::launch_in_step<naive>(stream, cuda::blocks_for(to.shape.elements(), kThreads), kThreads, cuda::rows(op.inputs[gate_up]),
+                              cuda::rows(to), to.shape[0], to.shape[1]);
 }
 
 }  // namespace

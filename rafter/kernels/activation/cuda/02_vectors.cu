@@ -1,11 +1,10 @@
 // A thread for eight neighbouring values of y, with loads and stores of 16 bytes: two reads and a write, at the rate of
 // memory.
-#include "rafter/device/cuda/launch.h"
 #include "rafter/kernels/activation/cuda/steps.h"
-#include "rafter/kernels/cuda/device_limits.h"
 #include "rafter/kernels/cuda/dispatch.h"
 #include "rafter/kernels/cuda/rows.cuh"
 #include "rafter/kernels/cuda/silu.cuh"
+#include "rafter/kernels/cuda/step_launch.h"
 #include "rafter/kernels/cuda/vector.cuh"
 #include "rafter/ops/swiglu.h"
 
@@ -39,13 +38,8 @@ void launch(const OpView& op, Stream& stream) {
   const int64_t blocks_per_row = cuda::ceil_div(chunks, kThreads);
   cuda::with_float_type(from.dtype, [&]<typename In>(In) {
     cuda::with_float_type(to.dtype, [&]<typename Out>(Out) {
-      const auto kernel = vectors<In, Out>;
-      static const bool prepared = (cuda::share_whole_sm(kernel), true);
-      (void)prepared;
-      cuda::launch(
-          stream,
-          {.grid = static_cast<unsigned>(to.shape[0] * blocks_per_row), .block = kThreads, .dependent = cuda::Dependent::early},
-          kernel, cuda::rows(from), cuda::rows(to), chunks, blocks_per_row);
+      cuda::launch_in_step<vectors<In, Out>>(stream, static_cast<unsigned>(to.shape[0] * blocks_per_row), kThreads,
+                                             cuda::rows(from), cuda::rows(to), chunks, blocks_per_row);
     });
   });
 }

@@ -1,11 +1,11 @@
 // A warp for each query head of each token, its lanes side by side along the head: keys and values are read in coalesced
 // rows, eight keys at a time, and the softmax is taken online in registers. All in f32, for any dtypes and most widths,
 // prefill and decode. Neighbouring warps take neighbouring tokens of a head, which read the same keys.
-#include "rafter/device/cuda/launch.h"
 #include "rafter/kernels/attention/cuda/problem.cuh"
 #include "rafter/kernels/attention/cuda/steps.h"
 #include "rafter/kernels/cuda/dispatch.h"
 #include "rafter/kernels/cuda/reduce.cuh"
+#include "rafter/kernels/cuda/step_launch.h"
 #include "rafter/kernels/cuda/vector.cuh"
 
 namespace rafter::attention {
@@ -88,12 +88,11 @@ __global__ void __launch_bounds__(kWarps* cuda::kWarp) warps(Problem p) {
 
 template <typename Cache>
 void launch_width(const Problem& p, Stream& stream) {
-  const cuda::LaunchShape shape{.grid = cuda::blocks_for(p.tokens * p.q_heads, kWarps),
-                                .block = dim3(cuda::kWarp, kWarps),
-                                .dependent = cuda::Dependent::early};
-  if (p.head_dim <= 64) return cuda::launch(stream, shape, warps<Cache, 2>, p);
-  if (p.head_dim <= 128) return cuda::launch(stream, shape, warps<Cache, 4>, p);
-  cuda::launch(stream, shape, warps<Cache, 8>, p);
+  const unsigned grid = cuda::blocks_for(p.tokens * p.q_heads, kWarps);
+  const dim3 block(cuda::kWarp, kWarps);
+  if (p.head_dim <= 64) return cuda::launch_in_step<warps<Cache, 2>>(stream, grid, block, p);
+  if (p.head_dim <= 128) return cuda::launch_in_step<warps<Cache, 4>>(stream, grid, block, p);
+  cuda::launch_in_step<warps<Cache, 8>>(stream, grid, block, p);
 }
 
 void launch(const OpView& op, Stream& stream) {

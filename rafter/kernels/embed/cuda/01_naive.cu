@@ -1,8 +1,8 @@
 // A thread for each value of x, which decodes its weight alone: any table, block formats included.
-#include "rafter/device/cuda/launch.h"
 #include "rafter/kernels/cuda/block_formats.cuh"
 #include "rafter/kernels/cuda/dispatch.h"
 #include "rafter/kernels/cuda/rows.cuh"
+#include "rafter/kernels/cuda/step_launch.h"
 #include "rafter/kernels/embed/cuda/steps.h"
 #include "rafter/ops/embed.h"
 
@@ -25,9 +25,9 @@ __global__ void naive(const int* tokens, cuda::Rows table, cuda::Rows x, int64_t
 void launch(const OpView& op, Stream& stream) {
   const Tensor &from = op.inputs[table], &to = op.outputs[x];
   if (to.shape.elements() == 0) return;
-  cuda::launch(
-      stream, {.grid = cuda::blocks_for(to.shape.elements(), kThreads), .block = kThreads, .dependent = cuda::Dependent::early},
-      naive, op.inputs[tokens].as<const int>(), cuda::rows(from), cuda::rows(to), to.shape[0], from.shape[0], to.shape[1]);
+  cuda::launch_in_step<naive>(stream, cuda::blocks_for(to.shape.elements(), kThreads), kThreads,
+                              op.inputs[tokens].as<const int>(), cuda::rows(from), cuda::rows(to), to.shape[0], from.shape[0],
+                              to.shape[1]);
 }
 
 }  // namespace

@@ -1,8 +1,7 @@
 // A thread for eight neighbouring values of a plain table's row, with loads and stores of 16 bytes.
-#include "rafter/device/cuda/launch.h"
-#include "rafter/kernels/cuda/device_limits.h"
 #include "rafter/kernels/cuda/dispatch.h"
 #include "rafter/kernels/cuda/rows.cuh"
+#include "rafter/kernels/cuda/step_launch.h"
 #include "rafter/kernels/cuda/vector.cuh"
 #include "rafter/kernels/embed/cuda/steps.h"
 #include "rafter/ops/embed.h"
@@ -34,13 +33,9 @@ void launch(const OpView& op, Stream& stream) {
   const int64_t blocks_per_row = cuda::ceil_div(chunks, kThreads);
   cuda::with_float_type(from.dtype, [&]<typename Table>(Table) {
     cuda::with_float_type(to.dtype, [&]<typename X>(X) {
-      const auto kernel = vectors<Table, X>;
-      static const bool prepared = (cuda::share_whole_sm(kernel), true);
-      (void)prepared;
-      cuda::launch(
-          stream,
-          {.grid = static_cast<unsigned>(to.shape[0] * blocks_per_row), .block = kThreads, .dependent = cuda::Dependent::early},
-          kernel, op.inputs[tokens].as<const int>(), cuda::rows(from), cuda::rows(to), from.shape[0], chunks, blocks_per_row);
+      cuda::launch_in_step<vectors<Table, X>>(stream, static_cast<unsigned>(to.shape[0] * blocks_per_row), kThreads,
+                                              op.inputs[tokens].as<const int>(), cuda::rows(from), cuda::rows(to),
+                                              from.shape[0], chunks, blocks_per_row);
     });
   });
 }

@@ -1,10 +1,10 @@
 // A warp for each value of y, a weight at a time: any dtypes, shapes, prologue and epilogue.
-#include "rafter/device/cuda/launch.h"
 #include "rafter/kernels/cuda/block_formats.cuh"
 #include "rafter/kernels/cuda/dispatch.h"
 #include "rafter/kernels/cuda/reduce.cuh"
 #include "rafter/kernels/cuda/rows.cuh"
 #include "rafter/kernels/cuda/silu.cuh"
+#include "rafter/kernels/cuda/step_launch.h"
 #include "rafter/kernels/matmul/cuda/steps.h"
 #include "rafter/kernels/quant/cuda/quantise.cuh"
 #include "rafter/ops/matmul.h"
@@ -107,11 +107,7 @@ void launch(const OpView& op, Stream& stream) {
     p.weights[i] = cuda::rows(w);
     p.weight_rows[i] = w.shape[0];
   }
-  cuda::launch(stream,
-               {.grid = cuda::blocks_for(p.rows * p.width, kWarps),
-                .block = dim3(cuda::kWarp, kWarps),
-                .dependent = cuda::Dependent::early},
-               naive, p);
+  cuda::launch_in_step<naive>(stream, cuda::blocks_for(p.rows * p.width, kWarps), dim3(cuda::kWarp, kWarps), p);
 }
 
 }  // namespace

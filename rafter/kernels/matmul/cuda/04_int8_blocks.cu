@@ -147,7 +147,7 @@ __device__ inline void keep_tile(float* tile, int warp_row, int warp_column, con
 }
 
 template <bool kSix, int kRows>
-__global__ void __launch_bounds__(kThreads, 2) int8_blocks(Tiles p, quant::QuantisedRows x) {
+__global__ void __launch_bounds__(kThreads, kSix ? 2 : 3) int8_blocks(Tiles p, quant::QuantisedRows x) {
   constexpr int kTilesM = kRows / kWarpRows / 16, kTilesN = kColumns / 2 / 8;
   extern __shared__ __align__(128) unsigned char shared[];
   auto* stages = reinterpret_cast<Stage<kRows>*>(shared);

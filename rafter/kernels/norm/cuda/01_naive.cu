@@ -1,8 +1,8 @@
 // A warp for each row, a value at a time, the row read twice: any width and dtype.
-#include "rafter/device/cuda/launch.h"
 #include "rafter/kernels/cuda/dispatch.h"
 #include "rafter/kernels/cuda/reduce.cuh"
 #include "rafter/kernels/cuda/rows.cuh"
+#include "rafter/kernels/cuda/step_launch.h"
 #include "rafter/kernels/norm/cuda/steps.h"
 #include "rafter/ops/rmsnorm.h"
 
@@ -27,12 +27,9 @@ __global__ void naive(cuda::Rows x, const float* weight, cuda::Rows y, int64_t r
 void launch(const OpView& op, Stream& stream) {
   const Tensor& from = op.inputs[x];
   if (from.shape.elements() == 0) return;
-  cuda::launch(stream,
-               {.grid = cuda::blocks_for(from.shape[0], kWarps),
-                .block = dim3(cuda::kWarp, kWarps),
-                .dependent = cuda::Dependent::early},
-               naive, cuda::rows(from), op.inputs[weight].as<const float>(), cuda::rows(op.outputs[y]), from.shape[0],
-               from.shape[1], op.attrs<RmsNormAttrs>().epsilon);
+  cuda::launch_in_step<naive>(stream, cuda::blocks_for(from.shape[0], kWarps), dim3(cuda::kWarp, kWarps), cuda::rows(from),
+                              op.inputs[weight].as<const float>(), cuda::rows(op.outputs[y]), from.shape[0], from.shape[1],
+                              op.attrs<RmsNormAttrs>().epsilon);
 }
 
 }  // namespace

@@ -3,11 +3,10 @@
 // kernel waits for the one before it. How threads share a row depends on its width alone, and with it the row's bits.
 #include <algorithm>
 
-#include "rafter/device/cuda/launch.h"
-#include "rafter/kernels/cuda/device_limits.h"
 #include "rafter/kernels/cuda/dispatch.h"
 #include "rafter/kernels/cuda/reduce.cuh"
 #include "rafter/kernels/cuda/rows.cuh"
+#include "rafter/kernels/cuda/step_launch.h"
 #include "rafter/kernels/cuda/vector.cuh"
 #include "rafter/kernels/norm/cuda/steps.h"
 #include "rafter/ops/rmsnorm.h"
@@ -74,12 +73,9 @@ void launch(const OpView& op, Stream& stream) {
   const auto threads = static_cast<unsigned>(std::min<int64_t>(1024, cuda::ceil_div(chunks, cuda::kWarp) * cuda::kWarp));
   cuda::with_float_type(from.dtype, [&]<typename X>(X) {
     cuda::with_float_type(to.dtype, [&]<typename Y>(Y) {
-      const auto kernel = one_block_a_row<X, Y>;
-      static const bool prepared = (cuda::share_whole_sm(kernel), true);
-      (void)prepared;
-      cuda::launch(
-          stream, {.grid = static_cast<unsigned>(from.shape[0]), .block = threads, .dependent = cuda::Dependent::early}, kernel,
-          cuda::rows(from), op.inputs[weight].as<const float>(), cuda::rows(to), chunks, op.attrs<RmsNormAttrs>().epsilon);
+      cuda::launch_in_step<one_block_a_row<X, Y>>(stream, static_cast<unsigned>(from.shape[0]), threads, cuda::rows(from),
+                                                  op.inputs[weight].as<const float>(), cuda::rows(to), chunks,
+                                                  op.attrs<RmsNormAttrs>().epsilon);
     });
   });
 }

@@ -1,7 +1,7 @@
 // A warp for each head of each token, a pair of values at a time: any head width, dtypes and pairing.
-#include "rafter/device/cuda/launch.h"
 #include "rafter/kernels/cuda/dispatch.h"
 #include "rafter/kernels/cuda/reduce.cuh"
+#include "rafter/kernels/cuda/step_launch.h"
 #include "rafter/kernels/rope/cuda/problem.cuh"
 #include "rafter/kernels/rope/cuda/steps.h"
 
@@ -59,11 +59,7 @@ __global__ void naive(Problem p) {
 void launch(const OpView& op, Stream& stream) {
   const Problem p = problem(op);
   if (p.tokens == 0) return;
-  cuda::launch(stream,
-               {.grid = cuda::blocks_for(p.tokens * p.heads(), kWarps),
-                .block = dim3(cuda::kWarp, kWarps),
-                .dependent = cuda::Dependent::early},
-               naive, p);
+  cuda::launch_in_step<naive>(stream, cuda::blocks_for(p.tokens * p.heads(), kWarps), dim3(cuda::kWarp, kWarps), p);
 }
 
 }  // namespace

@@ -1,11 +1,10 @@
 // A thread for eight values of a head, two runs of four that hold four pairs between them: few threads, wide accesses and
 // no loop, so that a decode step pays little more than the latency of one load. Frequencies and norm weights are fetched
 // before the kernel waits for the one before it. Heads whose width is a power of two from 8 to 256.
-#include "rafter/device/cuda/launch.h"
-#include "rafter/kernels/cuda/device_limits.h"
 #include "rafter/kernels/cuda/dispatch.h"
 #include "rafter/kernels/cuda/quad.cuh"
 #include "rafter/kernels/cuda/reduce.cuh"
+#include "rafter/kernels/cuda/step_launch.h"
 #include "rafter/kernels/rope/cuda/problem.cuh"
 #include "rafter/kernels/rope/cuda/steps.h"
 
@@ -101,13 +100,7 @@ __global__ void __launch_bounds__(kThreads) quads(Problem p) {
 void launch(const OpView& op, Stream& stream) {
   const Problem p = problem(op);
   if (p.tokens == 0) return;
-  static const bool prepared = (cuda::share_whole_sm(quads), true);
-  (void)prepared;
-  cuda::launch(stream,
-               {.grid = cuda::blocks_for(p.tokens * p.heads() * (p.head_dim / 8), kThreads),
-                .block = kThreads,
-                .dependent = cuda::Dependent::early},
-               quads, p);
+  cuda::launch_in_step<quads>(stream, cuda::blocks_for(p.tokens * p.heads() * (p.head_dim / 8), kThreads), kThreads, p);
 }
 
 bool supports(const OpView& op) {

@@ -1,6 +1,6 @@
 // A thread for each sequence. There is nothing to gain beyond: a step has a handful.
-#include "rafter/device/cuda/launch.h"
 #include "rafter/kernels/cuda/dispatch.h"
+#include "rafter/kernels/cuda/step_launch.h"
 #include "rafter/kernels/sample/cuda/steps.h"
 #include "rafter/ops/advance.h"
 
@@ -22,8 +22,8 @@ __global__ void naive(const int* next, int* tokens, int* positions, int64_t coun
 void launch(const OpView& op, Stream& stream) {
   const int64_t count = op.inputs[next].shape[0];
   if (count == 0) return;
-  cuda::launch(stream, {.grid = cuda::blocks_for(count, kThreads), .block = kThreads, .dependent = cuda::Dependent::early},
-               naive, op.inputs[next].as<const int>(), op.outputs[tokens].as<int>(), op.outputs[positions].as<int>(), count);
+  cuda::launch_in_step<naive>(stream, cuda::blocks_for(count, kThreads), kThreads, op.inputs[next].as<const int>(),
+                              op.outputs[tokens].as<int>(), op.outputs[positions].as<int>(), count);
 }
 
 }  // namespace

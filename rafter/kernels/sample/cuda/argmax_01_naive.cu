@@ -1,7 +1,7 @@
 // A block for each row: any width and dtype.
-#include "rafter/device/cuda/launch.h"
 #include "rafter/kernels/cuda/reduce.cuh"
 #include "rafter/kernels/cuda/rows.cuh"
+#include "rafter/kernels/cuda/step_launch.h"
 #include "rafter/kernels/sample/cuda/argmax_key.cuh"
 #include "rafter/kernels/sample/cuda/steps.h"
 #include "rafter/ops/argmax.h"
@@ -25,8 +25,8 @@ __global__ void naive(cuda::Rows x, int* index, int64_t width) {
 void launch(const OpView& op, Stream& stream) {
   const Tensor& from = op.inputs[x];
   if (from.shape[0] == 0) return;
-  cuda::launch(stream, {.grid = static_cast<unsigned>(from.shape[0]), .block = kThreads, .dependent = cuda::Dependent::early},
-               naive, cuda::rows(from), op.outputs[index].as<int>(), from.shape[1]);
+  cuda::launch_in_step<naive>(stream, static_cast<unsigned>(from.shape[0]), kThreads, cuda::rows(from),
+                              op.outputs[index].as<int>(), from.shape[1]);
 }
 
 }  // namespace

@@ -1,11 +1,10 @@
 // The row in pieces, a block for each, so that one row of a vocabulary keeps the whole GPU reading; then a block that
 // picks the largest of the pieces' largest.
-#include "rafter/device/cuda/launch.h"
-#include "rafter/kernels/cuda/device_limits.h"
 #include "rafter/kernels/cuda/dispatch.h"
 #include "rafter/kernels/cuda/quad.cuh"
 #include "rafter/kernels/cuda/reduce.cuh"
 #include "rafter/kernels/cuda/rows.cuh"
+#include "rafter/kernels/cuda/step_launch.h"
 #include "rafter/kernels/sample/cuda/argmax_key.cuh"
 #include "rafter/kernels/sample/cuda/steps.h"
 #include "rafter/ops/argmax.h"
@@ -51,13 +50,10 @@ void launch(const OpView& op, Stream& stream) {
   const Tensor& from = op.inputs[x];
   const int64_t rows = from.shape[0], pieces = pieces_of(op);
   if (rows == 0) return;
-  static const bool prepared = (cuda::share_whole_sm(best_of_pieces), cuda::share_whole_sm(best_of_keys), true);
-  (void)prepared;
   auto* keys = static_cast<Key*>(op.workspace);
-  cuda::launch(stream, {.grid = static_cast<unsigned>(rows * pieces), .block = kThreads, .dependent = cuda::Dependent::early},
-               best_of_pieces, cuda::rows(from), keys, from.shape[1], pieces);
-  cuda::launch(stream, {.grid = static_cast<unsigned>(rows), .block = kThreads, .dependent = cuda::Dependent::early},
-               best_of_keys, keys, op.outputs[index].as<int>(), pieces);
+  cuda::launch_in_step<best_of_pieces>(stream, static_cast<unsigned>(rows * pieces), kThreads, cuda::rows(from), keys,
+                                       from.shape[1], pieces);
+  cuda::launch_in_step<best_of_keys>(stream, static_cast<unsigned>(rows), kThreads, keys, op.outputs[index].as<int>(), pieces);
 }
 
 }  // namespace
