@@ -1,3 +1,4 @@
+// A row of x made ready for the products: converted to floats, normed where the op says so, and quantised to int8.
 #include <algorithm>
 #include <cfloat>
 #include <cmath>
@@ -10,6 +11,7 @@
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 //
 #include "rafter/kernels/float_rows-inl.h"
+#include "rafter/kernels/row_norm-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace rafter {
@@ -23,34 +25,11 @@ using matmul_cpu::GroupStats;
 using matmul_cpu::kGroup;
 using matmul_cpu::Prepared;
 
-// Four sums that do not wait for each other.
-float sum_of_squares(const float* values, int64_t k_padded) {
-  const TagF f;
-  VecF sum[4] = {hn::Zero(f), hn::Zero(f), hn::Zero(f), hn::Zero(f)};
-  int64_t i = 0;
-  for (; i + 4 * kLanes <= k_padded; i += 4 * kLanes) {
-    for (int j = 0; j < 4; ++j) {
-      const VecF v = hn::LoadU(f, values + i + j * kLanes);
-      sum[j] = hn::MulAdd(v, v, sum[j]);
-    }
-  }
-  for (; i < k_padded; i += kLanes) {
-    const VecF v = hn::LoadU(f, values + i);
-    sum[0] = hn::MulAdd(v, v, sum[0]);
-  }
-  return hn::GetLane(hn::SumOfLanes(f, hn::Add(hn::Add(sum[0], sum[1]), hn::Add(sum[2], sum[3]))));
-}
-
+// `values` are padded with zeros to k_padded.
 void normalise(const float* norm, double epsilon, int64_t k, int64_t k_padded, float* values) {
-  const TagF f;
-  const double mean = static_cast<double>(sum_of_squares(values, k_padded)) / static_cast<double>(k);
-  const auto inverse = static_cast<float>(1.0 / std::sqrt(mean + epsilon));
-  int64_t i = 0;
-  for (; i + kLanes <= k; i += kLanes) {
-    const VecF v = hn::Mul(hn::LoadU(f, values + i), hn::Set(f, inverse));
-    hn::StoreU(hn::Mul(v, hn::LoadU(f, norm + i)), f, values + i);
-  }
-  for (; i < k; ++i) values[i] = values[i] * inverse * norm[i];
+  double squares = 0;
+  for (int64_t i = 0; i < k_padded; i += kPiece) squares += piece_squares(values + i, std::min(kPiece, k_padded - i));
+  scale_values(norm, static_cast<float>(1.0 / std::sqrt(squares / static_cast<double>(k) + epsilon)), k, values);
 }
 
 // quant/groups.h in vectors: the same numbers to the bit.

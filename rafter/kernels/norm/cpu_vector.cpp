@@ -13,6 +13,7 @@
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 //
 #include "rafter/kernels/float_rows-inl.h"
+#include "rafter/kernels/row_norm-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace rafter {
@@ -23,8 +24,6 @@ using NormRow = void (*)(const Tensor& x, const float* weight, double epsilon, c
 #if HWY_TARGET == HWY_SCALAR
 NormRow make_norm_row() { return nullptr; }
 #else
-
-constexpr int64_t kPiece = 256;  // values converted at a time
 
 struct Piece {
   HWY_ALIGN float value[kPiece];
@@ -37,31 +36,18 @@ void load_piece(const Tensor& x, int64_t t, int64_t begin, int64_t count, Piece&
 }
 
 void norm_row(const Tensor& x, const float* weight, double epsilon, const Tensor& y, int64_t t) {
-  const TagF f;
   const int64_t width = x.shape.last();
   Piece piece;
   double squares = 0;
   for (int64_t begin = 0; begin < width; begin += kPiece) {
     load_piece(x, t, begin, std::min(kPiece, width - begin), piece);
-    VecF sum[4] = {hn::Zero(f), hn::Zero(f), hn::Zero(f), hn::Zero(f)};
-    for (int64_t i = 0; i < kPiece; i += 4 * kLanes) {
-      for (int j = 0; j < 4; ++j) {
-        const VecF v = hn::Load(f, piece.value + i + j * kLanes);
-        sum[j] = hn::MulAdd(v, v, sum[j]);
-      }
-    }
-    squares += static_cast<double>(hn::GetLane(hn::SumOfLanes(f, hn::Add(hn::Add(sum[0], sum[1]), hn::Add(sum[2], sum[3])))));
+    squares += piece_squares(piece.value, kPiece);
   }
   const auto inverse = static_cast<float>(1.0 / std::sqrt(squares / static_cast<double>(width) + epsilon));
   for (int64_t begin = 0; begin < width; begin += kPiece) {
     const int64_t count = std::min(kPiece, width - begin);
     if (width > kPiece) load_piece(x, t, begin, count, piece);
-    int64_t i = 0;
-    for (; i + kLanes <= count; i += kLanes) {
-      const VecF v = hn::Mul(hn::Load(f, piece.value + i), hn::Set(f, inverse));
-      hn::Store(hn::Mul(v, hn::LoadU(f, weight + begin + i)), f, piece.value + i);
-    }
-    for (; i < count; ++i) piece.value[i] = piece.value[i] * inverse * weight[begin + i];
+    scale_values(weight + begin, inverse, count, piece.value);
     store_floats(y.dtype, piece.value, count, y.row(t) + row_bytes(y.dtype, begin));
   }
 }
