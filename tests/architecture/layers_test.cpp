@@ -72,7 +72,10 @@ TEST(LayerRules, OpeningsAreChecked) {
   expect_one(check_openings({{"rafter/ops/a.cpp", "#include <vector>\n"}}), "rafter/ops/a.cpp:1");
   expect_one(check_openings({{"rafter/ops/a.cpp", ""}}), "rafter/ops/a.cpp:1");
   expect_one(check_openings({{"rafter/ops/a.h", "#pragma once\n"}, {"rafter/ops/a.cpp", ""}}), "rafter/ops/a.h:1");
-  expect_none(check_openings({{"rafter/ops/a.h", "// What it is for.\n#pragma once\n"}}));
+  expect_none(check_openings({{"rafter/ops/a.h", "// What it is for.\n#pragma once\n"},
+                              {"rafter/ops/a.cpp", "#include <vector>\n"},
+                              {"tests/ops/a_test.cpp", "#include <vector>\n"}}));
+  expect_one(check_openings({{"tests/ops/a_test.cpp", "#include <vector>\n"}}), "tests/ops/a_test.cpp:1");
 }
 
 TEST(LayerRules, LongFilesAreFound) {

@@ -69,6 +69,16 @@ int rank_of(std::string_view layer) {
 
 bool is_header(std::string_view path) { return path.ends_with(".h") || path.ends_with(".cuh"); }
 
+// The header that says what a source is about: rafter/ops/a.h for rafter/ops/a.cpp and for tests/ops/a_test.cpp.
+std::string subject_of(std::string path) {
+  path.resize(path.rfind('.'));
+  if (path.starts_with("tests/") && path.ends_with("_test")) {
+    path.resize(path.size() - 5);
+    path.replace(0, 5, "rafter");
+  }
+  return path + ".h";
+}
+
 std::set<std::string> paths_of(const SourceTree& tree) {
   std::set<std::string> paths;
   for (const SourceFile& file : tree) paths.insert(file.path);
@@ -183,10 +193,9 @@ Findings check_openings(const SourceTree& tree) {
   Findings findings;
   const std::set<std::string> paths = paths_of(tree);
   for (const SourceFile& file : tree) {
-    const std::string stem = file.path.substr(0, file.path.rfind('.'));
     const bool header = is_header(file.path);
-    const bool described_by_its_header = !header && (paths.contains(stem + ".h") || paths.contains(stem + ".cuh"));
-    if (!file.text.starts_with("// ") && !described_by_its_header) {
+    const bool described_elsewhere = !header && paths.contains(subject_of(file.path));
+    if (!file.text.starts_with("// ") && !described_elsewhere) {
       findings.push_back(fmt::format("{}:1: expected a comment that says what the file is for", file.path));
     }
     const auto lines = lines_of(file.text);

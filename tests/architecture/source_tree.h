@@ -28,7 +28,7 @@ SourceTree read_tree(const std::filesystem::path& root, const std::vector<std::s
 Findings check_layer_order(const SourceTree& tree);     // includes that climb, folders that are no layer
 Findings check_include_cycles(const SourceTree& tree);  // between files, over any number of steps
 Findings check_include_style(const SourceTree& tree);   // own files are named from the root, and exist
-// Headers, and other files with no header of the same name, open with a comment; headers have #pragma once.
+// A file opens with a comment, unless the header it belongs to, or is the test of, does; headers have #pragma once.
 Findings check_openings(const SourceTree& tree);
 Findings check_lengths(const SourceTree& tree, int most_lines);
 Findings check_machine_paths(const SourceTree& tree);  // paths of the machine it was written on

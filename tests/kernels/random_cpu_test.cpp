@@ -1,3 +1,4 @@
+// Random filling on the CPU: the stream of the seed, whatever the stride and the type.
 #include "rafter/kernels/random/random.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// Attention over pages of the cache in vectors: a key a lane, rows of queries sharing what they load.
 #include <algorithm>
 #include <cstring>
 #include <limits>

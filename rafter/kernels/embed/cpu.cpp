@@ -1,3 +1,4 @@
+// embed on the CPU: the naive step, one number at a time, and the list of all steps.
 #include <algorithm>
 #include <cstring>
 

@@ -1,3 +1,4 @@
+// Adds every kernel of embed to a registry.
 #pragma once
 
 #include "rafter/ops/registry.h"

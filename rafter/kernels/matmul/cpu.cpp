@@ -1,3 +1,4 @@
+// matmul on the CPU: the naive step, one number at a time, and the list of all steps.
 #include <cmath>
 
 #include "rafter/base/threads.h"

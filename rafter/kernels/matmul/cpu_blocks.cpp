@@ -1,3 +1,4 @@
+// Sixteen weight rows of a block format times prepared rows of x, in integer dot products.
 #include <cstring>
 
 #include "rafter/kernels/matmul/cpu_parts.h"

@@ -1,3 +1,4 @@
+// What follows a tile of products: bias, gate, residual, and the store to y.
 #include <cstring>
 
 #include "rafter/kernels/matmul/cpu_parts.h"

@@ -1,3 +1,4 @@
+// Sixteen weight rows of f32, f16 or bf16 times prepared rows of x.
 #include <cstring>
 
 #include "rafter/kernels/matmul/cpu_parts.h"

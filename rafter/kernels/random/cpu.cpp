@@ -1,3 +1,4 @@
+// Random numbers on the CPU: element i is number i of the seed, whatever the threads.
 #include "rafter/base/error.h"
 #include "rafter/base/threads.h"
 #include "rafter/kernels/host_values.h"

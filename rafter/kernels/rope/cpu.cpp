@@ -1,3 +1,4 @@
+// rope_kv on the CPU: the naive step, one number at a time, and the list of all steps.
 #include <algorithm>
 #include <cmath>
 #include <cstring>

@@ -1,3 +1,4 @@
+// Adds every kernel of rope_kv to a registry.
 #pragma once
 
 #include "rafter/ops/registry.h"

@@ -1,3 +1,4 @@
+// argmax and advance on the CPU: the naive step, one number at a time, and the list of all steps.
 #include <limits>
 
 #include "rafter/base/threads.h"

@@ -1,3 +1,4 @@
+// Adds every kernel of argmax and advance to a registry.
 #pragma once
 
 #include "rafter/ops/registry.h"

@@ -1,3 +1,4 @@
+// The CUDA kernels of swiglu, in ladder order.
 #include "rafter/kernels/activation/cuda/steps.h"
 #include "rafter/kernels/activation/register.h"
 

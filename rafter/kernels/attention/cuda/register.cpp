@@ -1,3 +1,4 @@
+// The CUDA kernels of attention, in ladder order.
 #include "rafter/kernels/attention/register.h"
 
 #include "rafter/kernels/attention/cuda/decode.h"

@@ -1,3 +1,4 @@
+// The CUDA kernels of embed, in ladder order.
 #include "rafter/kernels/embed/cuda/steps.h"
 #include "rafter/kernels/embed/register.h"
 

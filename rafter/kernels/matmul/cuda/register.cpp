@@ -1,3 +1,4 @@
+// The CUDA kernels of matmul, in ladder order.
 #include "rafter/kernels/matmul/register.h"
 
 #include "rafter/kernels/matmul/cuda/decode.h"

@@ -1,3 +1,4 @@
+// The CUDA kernels of rmsnorm, in ladder order.
 #include "rafter/kernels/norm/cuda/steps.h"
 #include "rafter/kernels/norm/register.h"
 

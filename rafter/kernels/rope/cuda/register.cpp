@@ -1,3 +1,4 @@
+// The CUDA kernels of rope_kv, in ladder order.
 #include "rafter/kernels/rope/cuda/steps.h"
 #include "rafter/kernels/rope/register.h"
 

@@ -1,3 +1,4 @@
+// The CUDA kernels of argmax and advance, in ladder order.
 #include "rafter/kernels/sample/register.h"
 #include "rafter/kernels/sample/cuda/steps.h"
 
