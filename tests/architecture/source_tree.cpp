@@ -69,14 +69,15 @@ int rank_of(std::string_view layer) {
 
 bool is_header(std::string_view path) { return path.ends_with(".h") || path.ends_with(".cuh"); }
 
-// The header that says what a source is about: rafter/ops/a.h for rafter/ops/a.cpp and for tests/ops/a_test.cpp.
+// The header that says what a source is about, without its ending: rafter/ops/a for rafter/ops/a.cpp and for
+// tests/ops/a_test.cpp.
 std::string subject_of(std::string path) {
   path.resize(path.rfind('.'));
   if (path.starts_with("tests/") && path.ends_with("_test")) {
     path.resize(path.size() - 5);
     path.replace(0, 5, "rafter");
   }
-  return path + ".h";
+  return path;
 }
 
 std::set<std::string> paths_of(const SourceTree& tree) {
@@ -194,7 +195,8 @@ Findings check_openings(const SourceTree& tree) {
   const std::set<std::string> paths = paths_of(tree);
   for (const SourceFile& file : tree) {
     const bool header = is_header(file.path);
-    const bool described_elsewhere = !header && paths.contains(subject_of(file.path));
+    const std::string subject = subject_of(file.path);
+    const bool described_elsewhere = !header && (paths.contains(subject + ".h") || paths.contains(subject + ".cuh"));
     if (!file.text.starts_with("// ") && !described_elsewhere) {
       findings.push_back(fmt::format("{}:1: expected a comment that says what the file is for", file.path));
     }
