@@ -16,6 +16,7 @@ namespace rafter {
 namespace {
 
 constexpr int64_t kMaxThreads = 1024;
+constexpr int64_t kMaxChunk = 16384;
 constexpr int64_t kMaxTokens = int64_t{1} << 31;
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
@@ -80,7 +81,7 @@ void add_execution_options(CLI::App& app, ModelOptions& options) {
   app.add_option("--executor", options.executor, "graph (default on a GPU) or eager: how a decode step is launched")
       ->type_name("KIND")
       ->group(group);
-  add_integer(app, "--chunk", options.chunk, {1, kMaxTokens}, "Tokens of one prefill step (default 512)")->group(group);
+  add_integer(app, "--chunk", options.chunk, {1, kMaxChunk}, "Tokens of one prefill step (default 512)")->group(group);
   app.add_flag("--no-fuse", options.no_fuse, "Keep every op on its own")->group(group);
   app.add_flag("--no-pdl", options.no_pdl, "No programmatic dependent launch on a GPU")->group(group);
 }
@@ -92,7 +93,7 @@ void add_context_option(CLI::App& app, ModelOptions& options) {
 
 LoadedModel::LoadedModel(const ModelOptions& options) : options_(options) {
   const auto start = std::chrono::steady_clock::now();
-  engine_options(options_);  // what is wrong with those is said before a file is opened
+  device(engine_options(options_).device);  // what is wrong with those is said before a file is opened
   checkpoint_ = std::make_unique<Checkpoint>(open(options_));
   load_seconds_ = seconds_since(start);
 }
