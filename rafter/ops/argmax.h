@@ -6,7 +6,7 @@
 
 namespace rafter::argmax {
 
-enum Input { x };      // f32, f16 or bf16 [T, V]
+enum Input { x };       // f32, f16 or bf16 [T, V]
 enum Output { index };  // i32 [T]
 
 void check(const OpView& op);

@@ -33,8 +33,8 @@ struct MatmulAttrs {
 
 struct RopeKvAttrs {
   int64_t q_heads = 0, kv_heads = 0, head_dim = 0;
-  bool interleaved = false;     // pairs (2i, 2i+1); else (i, i + head_dim/2)
-  double norm_epsilon = 1e-6;   // of the per-head norms, where their weights are present
+  bool interleaved = false;    // pairs (2i, 2i+1); else (i, i + head_dim/2)
+  double norm_epsilon = 1e-6;  // of the per-head norms, where their weights are present
 };
 
 struct AttentionAttrs {

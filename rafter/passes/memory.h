@@ -14,7 +14,7 @@ struct MemoryPlan {
   std::vector<int64_t> offsets;            // by ValueId; -1 where the value is not a temporary, a view or unused
   std::vector<int64_t> workspace_offsets;  // by op; -1 where it needs none
   int64_t arena_bytes = 0;
-  int64_t unshared_bytes = 0;              // what it would take with no sharing
+  int64_t unshared_bytes = 0;  // what it would take with no sharing
 };
 
 // `workspaces` holds each op's scratch bytes, in op order. A value lives from the op that writes it to the last one that

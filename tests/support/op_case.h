@@ -11,21 +11,21 @@ namespace rafter::testing {
 
 // How an operand is filled before the launch.
 enum class Fill {
-  normal,     // standard normal numbers (weights of block formats: random codes, sane scales)
-  lossless,   // numbers that int8 quantisation in blocks of 32 keeps exactly, so quantised kernels can be held to f32 rounding
-  positive,   // around 1, as norm weights are
-  given,      // `values`, in order
-  poison,     // NaN (outputs)
+  normal,    // standard normal numbers (weights of block formats: random codes, sane scales)
+  lossless,  // numbers that int8 quantisation in blocks of 32 keeps exactly, so quantised kernels can be held to f32 rounding
+  positive,  // around 1, as norm weights are
+  given,     // `values`, in order
+  poison,    // NaN (outputs)
 };
 
 struct Operand {
   DType dtype = DType::f32;
-  Shape shape = {};            // rank 0: absent
+  Shape shape = {};  // rank 0: absent
   Fill fill = Fill::normal;
   std::vector<double> values = {};  // for Fill::given
-  int64_t slack_bytes = 0;     // rows this much further apart than they need to be
-  int64_t misalign = 0;        // bytes that the data start past a 256-byte boundary
-  double scale = 1;            // what random numbers are multiplied by
+  int64_t slack_bytes = 0;          // rows this much further apart than they need to be
+  int64_t misalign = 0;             // bytes that the data start past a 256-byte boundary
+  double scale = 1;                 // what random numbers are multiplied by
 };
 
 struct OpCase {

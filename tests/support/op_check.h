@@ -15,7 +15,7 @@ namespace rafter::testing {
 
 struct Outcome {
   bool supported = false;
-  std::string fault;  // empty where all is well
+  std::string fault;                            // empty where all is well
   std::vector<std::vector<std::byte>> outputs;  // what the kernel wrote, row after row without slack
 };
 
