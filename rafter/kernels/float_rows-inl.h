@@ -17,26 +17,45 @@ HWY_BEFORE_NAMESPACE();
 namespace rafter {
 namespace HWY_NAMESPACE {
 
-// kLanes values from memory at any alignment.
+HWY_INLINE hn::Vec<TagHalf> load_halves(const void* p) {
+  return hn::BitCast(TagHalf(), hn::LoadU(hn::Repartition<uint8_t, TagHalf>(), static_cast<const uint8_t*>(p)));
+}
+
+// How a type is read: kLanes values in a row from memory at any alignment, or value i of those in each 32-bit word.
 struct ReadF32 {
   static constexpr int64_t kBytes = 4;
   static HWY_INLINE VecF load(const void* p) {
     return hn::BitCast(TagF(), hn::LoadU(hn::Repartition<uint8_t, TagF>(), static_cast<const uint8_t*>(p)));
   }
+  static HWY_INLINE VecF in_word(VecU word, int) { return hn::BitCast(TagF(), word); }
 };
-HWY_INLINE hn::Vec<TagHalf> load_halves(const void* p) {
-  return hn::BitCast(TagHalf(), hn::LoadU(hn::Repartition<uint8_t, TagHalf>(), static_cast<const uint8_t*>(p)));
-}
 struct ReadF16 {
   static constexpr int64_t kBytes = 2;
   static HWY_INLINE VecF load(const void* p) { return promote_f16(load_halves(p)); }
+  static HWY_INLINE VecF in_word(VecU word, int i) { return i == 0 ? low_f16(word) : high_f16(word); }
 };
 struct ReadBf16 {
   static constexpr int64_t kBytes = 2;
   static HWY_INLINE VecF load(const void* p) {
     return hn::PromoteTo(TagF(), hn::BitCast(hn::Rebind<hwy::bfloat16_t, TagF>(), load_halves(p)));
   }
+  static HWY_INLINE VecF in_word(VecU word, int i) {
+    return hn::BitCast(TagF(), i == 0 ? hn::ShiftLeft<16>(word) : hn::And(word, hn::Set(TagU(), 0xffff0000u)));
+  }
 };
+
+// Calls body with the reader of a dtype.
+template <typename Body>
+HWY_INLINE auto with_reader(DType dtype, const Body& body) {
+  switch (dtype) {
+    case DType::f16:
+      return body(ReadF16());
+    case DType::bf16:
+      return body(ReadBf16());
+    default:
+      return body(ReadF32());
+  }
+}
 
 HWY_INLINE void store_bf16(VecF v, uint16_t* to) {
   const TagU u;

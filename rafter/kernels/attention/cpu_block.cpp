@@ -31,48 +31,71 @@ constexpr int kTile = std::max(1, kLanes / 4);  // rows that share the loads of 
 constexpr int kColumns = 4;                     // vectors of values that share the loads of weights
 constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 
-// ---- A pair of pages as floats.
+// ---- Where keys and values come from.
 
-// A page's keys are transposed, to [head_dim][16 of 32]: a key a lane, so that scores need no sums across lanes.
-template <typename Store>
-void transpose_keys(const uint8_t* rows, int64_t row_bytes, float* out, const Store& store) {
-  for (int lane = 0; lane < kPageTokens; lane += kLanes) {
-    for (int64_t byte = 0; byte < row_bytes; byte += 16) {
-      const Words words = load_words(rows + lane * row_bytes + byte, row_bytes);
-      for (int i = 0; i < 4; ++i) store(words.word[i], byte / 4 + i, out + lane);
+// Two pages as they lie in the cache: for so few rows that floats made for them would be used but once. The second page
+// may be the first again, where the pair has no more.
+template <typename Read>
+struct Pages {
+  const uint8_t *k[2], *v[2];
+  int64_t head_dim;
+
+  int64_t row_bytes() const { return head_dim * Read::kBytes; }
+
+  // Calls body(i, vectors of element i of all keys) in order. Sixteen bytes of each key at a time change places with those
+  // of its neighbours, so that a key is a lane and scores need no sums across lanes.
+  template <typename Body>
+  HWY_INLINE void for_each_element(const Body& body) const {
+    for (int64_t byte = 0; byte < row_bytes(); byte += 16) {
+      Words words[kParts];
+      for (int part = 0; part < kParts; ++part) {
+        const int lane = part * kLanes;
+        words[part] = load_words(k[lane / kPageTokens] + lane % kPageTokens * row_bytes() + byte, row_bytes());
+      }
+      constexpr int kInWord = 4 / Read::kBytes;
+      for (int i = 0; i < 4 * kInWord; ++i) {
+        VecF key[kParts];
+        for (int part = 0; part < kParts; ++part) key[part] = Read::in_word(words[part].word[i / kInWord], i % kInWord);
+        body(byte / Read::kBytes + i, key);
+      }
     }
   }
-}
-
-void load_keys(DType dtype, const uint8_t* rows, int64_t head_dim, float* out) {
-  const TagF f;
-  const TagU u;
-  switch (dtype) {
-    case DType::f16:
-      return transpose_keys(rows, 2 * head_dim, out, [&](VecU word, int64_t i, float* to) HWY_ATTR {
-        hn::StoreU(low_f16(word), f, to + 2 * i * kPair);
-        hn::StoreU(high_f16(word), f, to + (2 * i + 1) * kPair);
-      });
-    case DType::bf16:
-      return transpose_keys(rows, 2 * head_dim, out, [&](VecU word, int64_t i, float* to) HWY_ATTR {
-        hn::StoreU(hn::BitCast(f, hn::ShiftLeft<16>(word)), f, to + 2 * i * kPair);
-        hn::StoreU(hn::BitCast(f, hn::And(word, hn::Set(u, 0xffff0000u))), f, to + (2 * i + 1) * kPair);
-      });
-    default:
-      return transpose_keys(rows, 4 * head_dim, out, [&](VecU word, int64_t i, float* to) HWY_ATTR {
-        hn::StoreU(hn::BitCast(f, word), f, to + i * kPair);
-      });
+  HWY_INLINE VecF value(int64_t key, int64_t i) const {
+    return Read::load(v[key / kPageTokens] + key % kPageTokens * row_bytes() + i * Read::kBytes);
   }
-}
+};
 
-// [count][padded(head_dim)].
-void load_values(DType dtype, const uint8_t* rows, int64_t head_dim, int64_t count, float* out) {
-  const int64_t bytes = row_bytes(dtype, head_dim), width = padded(head_dim);
-  for (int64_t r = 0; r < count; ++r, out += width) {
-    load_floats(dtype, rows + r * bytes, head_dim, out);
-    std::fill(out + head_dim, out + width, 0.0f);
+// The same as floats, made once for many rows: keys [head_dim][32], values [32][padded(head_dim)] with zeros at the end.
+struct Panel {
+  float *k, *v;
+  int64_t head_dim;
+
+  Panel(float* floats, int64_t dim) : k(floats), v(floats + kPair * padded(dim)), head_dim(dim) {}
+
+  template <typename Read>
+  void fill(const Pages<Read>& pages, DType dtype, int64_t count) {
+    const TagF f;
+    pages.for_each_element([&](int64_t i, const VecF* key) HWY_ATTR {
+      for (int part = 0; part < kParts; ++part) hn::StoreU(key[part], f, k + i * kPair + part * kLanes);
+    });
+    const int64_t width = padded(head_dim);
+    for (int64_t key = 0; key < count; ++key) {
+      float* row = v + key * width;
+      const uint8_t* from = pages.v[key / kPageTokens] + key % kPageTokens * pages.row_bytes();
+      load_floats(dtype, from, head_dim, row);
+      std::fill(row + head_dim, row + width, 0.0f);
+    }
   }
-}
+  template <typename Body>
+  HWY_INLINE void for_each_element(const Body& body) const {
+    for (int64_t i = 0; i < head_dim; ++i) {
+      VecF key[kParts];
+      for (int part = 0; part < kParts; ++part) key[part] = hn::LoadU(TagF(), k + i * kPair + part * kLanes);
+      body(i, key);
+    }
+  }
+  HWY_INLINE VecF value(int64_t key, int64_t i) const { return hn::LoadU(TagF(), v + key * padded(head_dim) + i); }
+};
 
 // ---- Rows against a pair of pages.
 
@@ -96,20 +119,19 @@ HWY_INLINE VecF finite_or_zero(VecF top) {
   return hn::IfThenElse(hn::Eq(top, hn::Set(TagF(), kMinusInfinity)), hn::Zero(TagF()), top);
 }
 
-template <int kRows>
-HWY_INLINE void scores(const float* queries, int64_t width, int64_t head_dim, const float* keys, VecF (*score)[kParts]) {
+template <int kRows, typename Source>
+HWY_INLINE void scores(const float* queries, const Source& source, VecF (*score)[kParts]) {
   const TagF f;
+  const int64_t width = padded(source.head_dim);
   for (int r = 0; r < kRows; ++r) {
     for (int part = 0; part < kParts; ++part) score[r][part] = hn::Zero(f);
   }
-  for (int64_t i = 0; i < head_dim; ++i) {
-    VecF key[kParts];
-    for (int part = 0; part < kParts; ++part) key[part] = hn::LoadU(f, keys + i * kPair + part * kLanes);
+  source.for_each_element([&](int64_t i, const VecF* key) HWY_ATTR {
     for (int r = 0; r < kRows; ++r) {
       const VecF q = hn::Set(f, queries[r * width + i]);
       for (int part = 0; part < kParts; ++part) score[r][part] = hn::MulAdd(q, key[part], score[r][part]);
     }
-  }
+  });
 }
 
 // Scores become weights, 2^(score - top), where `top` is the largest so far; factor[r] is what the sums made with the
@@ -150,9 +172,9 @@ HWY_INLINE void add_weights(const float (*weight)[kPair], const float* factor, S
 }
 
 // Adds weights times values to kVectors vectors of the sums, from `begin` on.
-template <int kRows, int kVectors>
-HWY_INLINE void add_columns(const float (*weight)[kPair], const float* factor, int64_t count, const float* values,
-                            int64_t width, State* const* states, int64_t begin) {
+template <int kRows, int kVectors, typename Source>
+HWY_INLINE void add_columns(const float (*weight)[kPair], const float* factor, int64_t count, const Source& source,
+                            State* const* states, int64_t begin) {
   const TagF f;
   VecF sum[kRows][kVectors];
   for (int r = 0; r < kRows; ++r) {
@@ -162,7 +184,7 @@ HWY_INLINE void add_columns(const float (*weight)[kPair], const float* factor, i
   }
   for (int64_t key = 0; key < count; ++key) {
     VecF v[kVectors];
-    for (int j = 0; j < kVectors; ++j) v[j] = hn::LoadU(f, values + key * width + begin + j * kLanes);
+    for (int j = 0; j < kVectors; ++j) v[j] = source.value(key, begin + j * kLanes);
     for (int r = 0; r < kRows; ++r) {
       const VecF w = hn::Set(f, weight[r][key]);
       for (int j = 0; j < kVectors; ++j) sum[r][j] = hn::MulAdd(w, v[j], sum[r][j]);
@@ -174,40 +196,41 @@ HWY_INLINE void add_columns(const float (*weight)[kPair], const float* factor, i
 }
 
 // kRows rows against the first `count` keys of a pair.
-template <int kRows>
-HWY_INLINE void attend_pair(const float* queries, int64_t head_dim, const float* pair, int64_t count, State* const* states) {
-  const int64_t width = padded(head_dim);
-  const float* values = pair + kPair * width;
+template <int kRows, typename Source>
+HWY_INLINE void attend_pair(const float* queries, const Source& source, int64_t count, State* const* states) {
   VecF score[kRows][kParts];
-  scores<kRows>(queries, width, head_dim, pair, score);
+  scores<kRows>(queries, source, score);
   HWY_ALIGN float weight[kRows][kPair];
   HWY_ALIGN float factor[kLanes];
   weigh<kRows>(score, count, states, weight, factor);
   add_weights<kRows>(weight, factor, states);
+  const int64_t width = padded(source.head_dim);
   int64_t i = 0;
   for (; i + kColumns * kLanes <= width; i += kColumns * kLanes) {
-    add_columns<kRows, kColumns>(weight, factor, count, values, width, states, i);
+    add_columns<kRows, kColumns>(weight, factor, count, source, states, i);
   }
-  for (; i < width; i += kLanes) add_columns<kRows, 1>(weight, factor, count, values, width, states, i);
+  for (; i < width; i += kLanes) add_columns<kRows, 1>(weight, factor, count, source, states, i);
 }
 
-template <int kRows>
-void attend_tile(int64_t rows, const float* queries, int64_t head_dim, const float* pair, int64_t count, State* const* states) {
-  if (rows == kRows) return attend_pair<kRows>(queries, head_dim, pair, count, states);
-  if constexpr (kRows > 1) attend_tile<kRows - 1>(rows, queries, head_dim, pair, count, states);
+template <int kRows, typename Source>
+void attend_tile(int64_t rows, const float* queries, const Source& source, int64_t count, State* const* states) {
+  if (rows == kRows) return attend_pair<kRows>(queries, source, count, states);
+  if constexpr (kRows > 1) attend_tile<kRows - 1>(rows, queries, source, count, states);
 }
 
 // Up to kTile rows from `first` on that attend to equally many keys of the pair; returns how many it took.
-int64_t attend_some(const float* queries, int64_t head_dim, const float* pair, int64_t pair_start, int64_t rows,
-                    const int32_t* last, std::byte* states, int64_t first) {
+template <typename Source>
+int64_t attend_some(const float* queries, const Source& source, int64_t pair_start, int64_t rows, const int32_t* last,
+                    std::byte* states, int64_t first) {
   const auto count = [&](int64_t r) { return std::min<int64_t>(kPair, last[r] + 1 - pair_start); };
   int64_t taken = 1;
   while (taken < kTile && first + taken < rows && count(first + taken) == count(first)) ++taken;
   if (count(first) <= 0) return taken;
   State* tile[kTile];
-  for (int64_t r = 0; r < taken; ++r)
-    tile[r] = reinterpret_cast<State*>(states + (first + r) * attention_cpu::state_bytes(head_dim));
-  attend_tile<kTile>(taken, queries + first * padded(head_dim), head_dim, pair, count(first), tile);
+  for (int64_t r = 0; r < taken; ++r) {
+    tile[r] = reinterpret_cast<State*>(states + (first + r) * attention_cpu::state_bytes(source.head_dim));
+  }
+  attend_tile<kTile>(taken, queries + first * padded(source.head_dim), source, count(first), tile);
   return taken;
 }
 
@@ -227,30 +250,42 @@ void start(int64_t head_dim, State* state) {
   state->top = kMinusInfinity;
 }
 
-// Pages `p` and `p + 1`, as far as they hold positions below `end`.
-void load_pair(const Keys& keys, int64_t p, int64_t end, float* pair) {
-  const int64_t width = padded(keys.head_dim);
+template <typename Read>
+Pages<Read> pages_of(const Keys& keys, int64_t p, bool both) {
+  Pages<Read> pages{{}, {}, keys.head_dim};
   for (int which = 0; which < 2; ++which) {
-    const int64_t count = std::min<int64_t>(kPageTokens, end - (p + which) * kPageTokens);
+    const int64_t offset = keys.pages[p + (both ? which : 0)] * keys.page_bytes;
+    pages.k[which] = reinterpret_cast<const uint8_t*>(keys.k + offset);
+    pages.v[which] = reinterpret_cast<const uint8_t*>(keys.v + offset);
+  }
+  return pages;
+}
+
+template <typename Read>
+void attend_with(const Keys& keys, int64_t block, int64_t rows, const float* queries, const int32_t* last, float* floats,
+                 std::byte* states) {
+  const int64_t end = *std::max_element(last, last + rows) + 1;  // positions
+  const bool once = rows <= kTile && keys.head_dim % kPageTokens == 0 && *std::min_element(last, last + rows) + 1 == end;
+  for (int64_t p = block * attention_cpu::kBlockPages; p < (block + 1) * attention_cpu::kBlockPages; p += 2) {
+    const int64_t start = p * kPageTokens, count = std::min<int64_t>(kPair, end - start);
     if (count <= 0) return;
-    const int64_t offset = keys.pages[p + which] * keys.page_bytes;
-    load_keys(keys.dtype, reinterpret_cast<const uint8_t*>(keys.k + offset), keys.head_dim, pair + which * kPageTokens);
-    load_values(keys.dtype, reinterpret_cast<const uint8_t*>(keys.v + offset), keys.head_dim, count,
-                pair + (kPair + which * kPageTokens) * width);
+    const Pages<Read> pages = pages_of<Read>(keys, p, count > kPageTokens);
+    if (once) {
+      attend_some(queries, pages, start, rows, last, states, 0);
+      continue;
+    }
+    Panel panel(floats, keys.head_dim);
+    panel.fill(pages, keys.dtype, count);
+    for (int64_t r = 0; r < rows;) r += attend_some(queries, panel, start, rows, last, states, r);
   }
 }
 
-void attend(const Keys& keys, int64_t block, int64_t rows, const float* queries, const int32_t* last, float* pair,
+void attend(const Keys& keys, int64_t block, int64_t rows, const float* queries, const int32_t* last, float* floats,
             std::byte* states) {
   for (int64_t r = 0; r < rows; ++r) {
     start(keys.head_dim, reinterpret_cast<State*>(states + r * attention_cpu::state_bytes(keys.head_dim)));
   }
-  const int64_t end = *std::max_element(last, last + rows) + 1;  // positions
-  for (int64_t p = block * attention_cpu::kBlockPages; p < (block + 1) * attention_cpu::kBlockPages; p += 2) {
-    if (p * kPageTokens >= end) return;
-    load_pair(keys, p, end, pair);
-    for (int64_t r = 0; r < rows;) r += attend_some(queries, keys.head_dim, pair, p * kPageTokens, rows, last, states, r);
-  }
+  with_reader(keys.dtype, [&](auto read) { attend_with<decltype(read)>(keys, block, rows, queries, last, floats, states); });
 }
 
 void merge(int64_t head_dim, const State& block, State* whole) {

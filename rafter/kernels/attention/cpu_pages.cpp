@@ -24,6 +24,8 @@ using attention_cpu::state_bytes;
 
 constexpr int64_t kItemRows = 64;  // rows (tokens times query heads) of one piece of work on a prompt
 
+constexpr int64_t kWorthSharing = 64;  // rows to join; below, waking a thread takes longer than the work
+
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
@@ -196,7 +198,12 @@ void launch(const OpView& op, Stream&) {
   const Attention work(op, threads.size());
   if (work.split()) {
     share(threads, work.block_items(), [&](int thread, int64_t item) { work.run_block(thread, item); });
-    share(threads, work.rows(), [&](int thread, int64_t row) { work.join(thread, row); });
+    const auto join = [&](int thread, int64_t row) { work.join(thread, row); };
+    if (work.rows() < kWorthSharing) {
+      for (int64_t row = 0; row < work.rows(); ++row) join(0, row);
+    } else {
+      share(threads, work.rows(), join);
+    }
   } else {
     share(threads, work.items(), [&](int thread, int64_t item) { work.run(thread, item); });
   }

@@ -45,8 +45,8 @@ struct BlockKernels {
   // head_dim values as floats, times `scale` and log2(e); zeros up to padded(head_dim).
   void (*load_query)(DType dtype, const void* q, int64_t head_dim, float scale, float* out);
   // The states of `rows` queries (padded(head_dim) floats apart) over block `block`. Row i attends up to position last[i]:
-  // where that lies before the block, its state is that of no keys. `pair` is scratch of pair_floats().
-  void (*attend)(const Keys& keys, int64_t block, int64_t rows, const float* queries, const int32_t* last, float* pair,
+  // where that lies before the block, its state is that of no keys. `floats` is scratch of pair_floats().
+  void (*attend)(const Keys& keys, int64_t block, int64_t rows, const float* queries, const int32_t* last, float* floats,
                  std::byte* states);
   // The state of no keys; one state added to another; the result of a state, which is used up.
   void (*start)(int64_t head_dim, State* state);

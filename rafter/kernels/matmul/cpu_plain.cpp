@@ -70,15 +70,7 @@ void multiply_of(const uint8_t* rows, int64_t stride, const Prepared& x, int64_t
 }
 
 void multiply(DType dtype, const void* rows, int64_t stride, const Prepared& x, int64_t tokens, float* z) {
-  const auto* bytes = static_cast<const uint8_t*>(rows);
-  switch (dtype) {
-    case DType::f16:
-      return multiply_of<ReadF16>(bytes, stride, x, tokens, z);
-    case DType::bf16:
-      return multiply_of<ReadBf16>(bytes, stride, x, tokens, z);
-    default:
-      return multiply_of<ReadF32>(bytes, stride, x, tokens, z);
-  }
+  with_reader(dtype, [&](auto read) { multiply_of<decltype(read)>(static_cast<const uint8_t*>(rows), stride, x, tokens, z); });
 }
 
 matmul_cpu::PlainKernels make_plain_kernels() { return {multiply}; }

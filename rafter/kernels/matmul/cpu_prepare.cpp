@@ -47,10 +47,11 @@ void quantise_group(const float* x, int8_t* q, GroupStats& stats) {
   }
   const float scale = hn::GetLane(hn::MaxOfLanes(f, top)) / 127.0f + hn::GetLane(hn::SumOfLanes(f, probe));
   const VecF inverse = hn::Set(f, scale >= FLT_MIN ? 1.0f / scale : 0.0f);
+  const auto usable = hn::Gt(inverse, hn::Zero(f));
   for (int half = 0; half < 2; ++half) {
     VecI sum = hn::Zero(i);
     for (int j = half * kVectors / 2; j < (half + 1) * kVectors / 2; ++j) {
-      const VecI rounded = hn::NearestInt(hn::Mul(v[j], inverse));
+      const VecI rounded = hn::NearestInt(hn::IfThenElseZero(usable, hn::Mul(v[j], inverse)));
       hn::StoreU(hn::DemoteTo(d8, rounded), d8, q + j * kLanes);
       sum = hn::Add(sum, rounded);
     }
