@@ -31,15 +31,18 @@ MappedFile::MappedFile(const std::string& path) : path_(path) {
     throw input_error({"file '" + printable(path, 400) + "'", std::string("not readable (") + std::strerror(errno) + ")",
                        "the path of a file", "check the path and its permissions"});
   }
-  struct stat status{};
+  struct stat status {};
   if (::fstat(file.fd, &status) != 0 || !S_ISREG(status.st_mode)) {
-    throw input_error({"'" + printable(path, 400) + "'", S_ISDIR(status.st_mode) ? "a folder" : "not a regular file", "a file"});
+    throw input_error(
+        {"'" + printable(path, 400) + "'", S_ISDIR(status.st_mode) ? "a folder" : "not a regular file", "a file"});
   }
-  if (status.st_size == 0) throw input_error({"file '" + printable(path, 400) + "'", "empty", "some content", "download it again"});
+  if (status.st_size == 0)
+    throw input_error({"file '" + printable(path, 400) + "'", "empty", "some content", "download it again"});
   size_ = static_cast<size_t>(status.st_size);
   void* mapping = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, file.fd, 0);
   if (mapping == MAP_FAILED) {
-    throw runtime_failure({"mapping file '" + printable(path, 400) + "'", std::string("refused (") + std::strerror(errno) + ")"});
+    throw runtime_failure(
+        {"mapping file '" + printable(path, 400) + "'", std::string("refused (") + std::strerror(errno) + ")"});
   }
   data_ = static_cast<const std::byte*>(mapping);
 }

@@ -25,9 +25,7 @@ std::string scaled(double value, double step, const std::array<const char*, 6>& 
 
 }  // namespace
 
-std::string format_si(double value, const char* unit) {
-  return scaled(value, 1000.0, {"", "k", "M", "G", "T", "P"}, unit);
-}
+std::string format_si(double value, const char* unit) { return scaled(value, 1000.0, {"", "k", "M", "G", "T", "P"}, unit); }
 
 std::string format_bytes(double bytes) { return format_si(bytes, "B"); }
 

@@ -15,7 +15,7 @@ namespace rafter {
 namespace {
 
 constexpr int64_t kAlignment = 256;
-constexpr int64_t kSmall = 1 << 20;         // requests up to this share segments
+constexpr int64_t kSmall = 1 << 20;  // requests up to this share segments
 constexpr int64_t kSmallSegment = 2 << 20;
 
 // A stretch of a segment, free or handed out; `previous` and `next` are its neighbours in the segment.
@@ -143,7 +143,8 @@ void* CachingAllocator::allocate(int64_t bytes) {
     throw runtime_failure({"a request for " + format_capacity(bytes) + " on " + to_string(state_->device.id()),
                            "more than is free (" + format_capacity(state_->device.info().free_bytes) + " of " +
                                format_capacity(state_->device.info().memory_bytes) + ")",
-                           {}, "use a smaller context, batch or model"});
+                           {},
+                           "use a smaller context, batch or model"});
   }
   state_->split(block, rounded);
   block->free = false;

@@ -43,14 +43,14 @@ class StepBuilder {
     const int64_t t = spec_.tokens, d = config_.head_dim;
     const ValueId normed = norm(x, layer.attention_norm, "attention_norm");
     const ValueId qkv = temporary("qkv", {t, (config_.q_heads + 2 * config_.kv_heads) * d});
-    add(OpKind::matmul, {normed, qkv_bias(layer), kNone, kNone, weight(layer.q), weight(layer.k), weight(layer.v)}, {qkv}, "qkv",
-        MatmulAttrs{});
+    add(OpKind::matmul, {normed, qkv_bias(layer), kNone, kNone, weight(layer.q), weight(layer.k), weight(layer.v)}, {qkv},
+        "qkv", MatmulAttrs{});
     const Shape cache = {spec_.cache_pages, config_.kv_heads, kPageTokens, d};
     const ValueId k = plan_.add_value({fmt::format("cache_k.{}", layer_), spec_.cache, cache, Role::state});
     const ValueId v = plan_.add_value({fmt::format("cache_v.{}", layer_), spec_.cache, cache, Role::state});
     const ValueId q = temporary("q", {t, config_.q_width()});
-    add(OpKind::rope_kv, {qkv, positions_, block_table_, frequencies_, weight(layer.q_norm), weight(layer.k_norm)}, {q, k, v}, "rope_kv",
-        RopeKvAttrs{config_.q_heads, config_.kv_heads, d, config_.rope_interleaved, config_.norm_epsilon});
+    add(OpKind::rope_kv, {qkv, positions_, block_table_, frequencies_, weight(layer.q_norm), weight(layer.k_norm)}, {q, k, v},
+        "rope_kv", RopeKvAttrs{config_.q_heads, config_.kv_heads, d, config_.rope_interleaved, config_.norm_epsilon});
     const ValueId attended = temporary("attended", {t, config_.q_width()});
     add(spec_.attention, {q, k, v, block_table_, positions_}, {attended}, "attention",
         AttentionAttrs{config_.q_heads, config_.kv_heads, d, 1.0 / std::sqrt(static_cast<double>(d))});
@@ -64,7 +64,8 @@ class StepBuilder {
     const int64_t t = spec_.tokens;
     const ValueId normed = norm(x, layer.ffn_norm, "ffn_norm");
     const ValueId gate_up = temporary("gate_up", {t, 2 * config_.ffn});
-    add(OpKind::matmul, {normed, kNone, kNone, kNone, weight(layer.gate), weight(layer.up)}, {gate_up}, "ffn_gate_up", MatmulAttrs{});
+    add(OpKind::matmul, {normed, kNone, kNone, kNone, weight(layer.gate), weight(layer.up)}, {gate_up}, "ffn_gate_up",
+        MatmulAttrs{});
     const ValueId gated = temporary("gated", {t, config_.ffn});
     add(OpKind::swiglu, {gate_up}, {gated}, "ffn_swiglu");
     const ValueId out = temporary("x", {t, config_.hidden});
@@ -92,7 +93,9 @@ class StepBuilder {
     return normed;
   }
 
-  ValueId temporary(const char* value_name, const Shape& shape) { return plan_.add_value({value_name, spec_.activation, shape}); }
+  ValueId temporary(const char* value_name, const Shape& shape) {
+    return plan_.add_value({value_name, spec_.activation, shape});
+  }
 
   // Vectors (norms, biases) are bound as f32, whatever the file holds.
   ValueId weight(const StoredTensor& tensor) {

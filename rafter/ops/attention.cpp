@@ -50,7 +50,9 @@ std::vector<Doubles> reference(const OpView& op) {
       const double* query = in.data() + (t * a.q_heads + h) * a.head_dim;
       double* sum = result.data() + (t * a.q_heads + h) * a.head_dim;
       Doubles weight(static_cast<size_t>(last) + 1);
-      const auto at = [&](int64_t p) { return cache_index(keys, table, sequence_of(table, t), p, h / (a.q_heads / a.kv_heads)); };
+      const auto at = [&](int64_t p) {
+        return cache_index(keys, table, sequence_of(table, t), p, h / (a.q_heads / a.kv_heads));
+      };
       for (int64_t p = 0; p <= last; ++p) {
         double dot = 0;
         for (int64_t i = 0; i < a.head_dim; ++i) dot += query[i] * k[static_cast<size_t>(at(p) + i)];
@@ -60,7 +62,8 @@ std::vector<Doubles> reference(const OpView& op) {
       double total = 0;
       for (double& w : weight) total += w = std::exp(w - top);
       for (int64_t p = 0; p <= last; ++p) {
-        for (int64_t i = 0; i < a.head_dim; ++i) sum[i] += weight[static_cast<size_t>(p)] / total * v[static_cast<size_t>(at(p) + i)];
+        for (int64_t i = 0; i < a.head_dim; ++i)
+          sum[i] += weight[static_cast<size_t>(p)] / total * v[static_cast<size_t>(at(p) + i)];
       }
     }
   }

@@ -104,18 +104,31 @@ void decode_plain(const void* source, int64_t elements, float* out, Convert conv
 
 void decode_row(DType dtype, const void* source, int64_t elements, float* out) {
   switch (dtype) {
-    case DType::f32: std::memcpy(out, source, static_cast<size_t>(elements) * 4); return;
-    case DType::f16: return decode_plain<uint16_t>(source, elements, out, f16_to_float);
-    case DType::bf16: return decode_plain<uint16_t>(source, elements, out, bf16_to_float);
-    case DType::i32: return decode_plain<int32_t>(source, elements, out, [](int32_t v) { return static_cast<float>(v); });
-    case DType::q4_0: return decode_blocks<BlockQ4_0>(source, elements, out);
-    case DType::q4_1: return decode_blocks<BlockQ4_1>(source, elements, out);
-    case DType::q5_0: return decode_blocks<BlockQ5_0>(source, elements, out);
-    case DType::q5_1: return decode_blocks<BlockQ5_1>(source, elements, out);
-    case DType::q8_0: return decode_blocks<BlockQ8_0>(source, elements, out);
-    case DType::q4_k: return decode_blocks<BlockQ4_K>(source, elements, out);
-    case DType::q5_k: return decode_blocks<BlockQ5_K>(source, elements, out);
-    case DType::q6_k: return decode_blocks<BlockQ6_K>(source, elements, out);
+    case DType::f32:
+      std::memcpy(out, source, static_cast<size_t>(elements) * 4);
+      return;
+    case DType::f16:
+      return decode_plain<uint16_t>(source, elements, out, f16_to_float);
+    case DType::bf16:
+      return decode_plain<uint16_t>(source, elements, out, bf16_to_float);
+    case DType::i32:
+      return decode_plain<int32_t>(source, elements, out, [](int32_t v) { return static_cast<float>(v); });
+    case DType::q4_0:
+      return decode_blocks<BlockQ4_0>(source, elements, out);
+    case DType::q4_1:
+      return decode_blocks<BlockQ4_1>(source, elements, out);
+    case DType::q5_0:
+      return decode_blocks<BlockQ5_0>(source, elements, out);
+    case DType::q5_1:
+      return decode_blocks<BlockQ5_1>(source, elements, out);
+    case DType::q8_0:
+      return decode_blocks<BlockQ8_0>(source, elements, out);
+    case DType::q4_k:
+      return decode_blocks<BlockQ4_K>(source, elements, out);
+    case DType::q5_k:
+      return decode_blocks<BlockQ5_K>(source, elements, out);
+    case DType::q6_k:
+      return decode_blocks<BlockQ6_K>(source, elements, out);
   }
 }
 

@@ -27,8 +27,8 @@ void check(const OpView& op) {
   const int64_t n = total_n(op);
   require(is_activation(out) && is_matrix(out, in.shape[0], gated ? n / 2 : n), op, "y [T, N], or [T, N / 2] with swiglu");
   require(!op.inputs[bias].present() || is_vector(op.inputs[bias], DType::f32, n), op, "bias f32 [N]");
-  require(!op.inputs[residual].present() || (op.inputs[residual].shape == out.shape && op.inputs[residual].dtype == out.dtype), op,
-          "a residual of y's shape and dtype");
+  require(!op.inputs[residual].present() || (op.inputs[residual].shape == out.shape && op.inputs[residual].dtype == out.dtype),
+          op, "a residual of y's shape and dtype");
   require(!op.inputs[norm].present() || is_vector(op.inputs[norm], DType::f32, in.shape[1]), op, "norm f32 [K]");
 }
 

@@ -23,8 +23,8 @@ const Kernel& Registry::pick(const OpView& op, DeviceKind device) const {
   for (auto kernel = ladder.rbegin(); kernel != ladder.rend(); ++kernel) {
     if (kernel->supports(op)) return *kernel;
   }
-  throw runtime_failure({fmt::format("a kernel on {} for op '{}' ({})", device == DeviceKind::cpu ? "the CPU" : "CUDA", op.op->name,
-                                     describe(op)),
+  throw runtime_failure({fmt::format("a kernel on {} for op '{}' ({})", device == DeviceKind::cpu ? "the CPU" : "CUDA",
+                                     op.op->name, describe(op)),
                          "not to be had"});
 }
 
@@ -32,7 +32,8 @@ std::string describe(const OpView& op) {
   const auto list = [](std::span<const Tensor> tensors) {
     std::string text;
     for (const Tensor& tensor : tensors) {
-      if (tensor.present()) text += fmt::format("{}{}{}", text.empty() ? "" : ", ", name(tensor.dtype), tensor.shape.to_string());
+      if (tensor.present())
+        text += fmt::format("{}{}{}", text.empty() ? "" : ", ", name(tensor.dtype), tensor.shape.to_string());
     }
     return text;
   };

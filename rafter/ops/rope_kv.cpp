@@ -71,7 +71,9 @@ std::vector<Doubles> reference(const OpView& op) {
   for (int64_t t = 0; t < op.inputs[qkv].shape[0]; ++t) {
     const int32_t position = op.inputs[positions].as<int32_t>()[t];
     if (position < 0) continue;
-    const auto head = [&](int64_t h) { return std::span(in).subspan(static_cast<size_t>(t) * width + static_cast<size_t>(h) * dim, dim); };
+    const auto head = [&](int64_t h) {
+      return std::span(in).subspan(static_cast<size_t>(t) * width + static_cast<size_t>(h) * dim, dim);
+    };
     for (int64_t h = 0; h < a.q_heads; ++h) {
       normalise(head(h), op.inputs[q_norm], a.norm_epsilon);
       rotate(head(h), op.inputs[frequencies], position, a.interleaved);

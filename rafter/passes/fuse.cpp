@@ -27,7 +27,8 @@ bool norm_into_matmul(Plan& plan, size_t index) {
   if (index + 1 >= plan.ops().size()) return false;
   const Op& norm = plan.ops()[index];
   Op& next = plan.ops()[index + 1];
-  if (norm.kind != OpKind::rmsnorm || next.kind != OpKind::matmul || next.inputs[matmul::x] != norm.outputs[rmsnorm::y]) return false;
+  if (norm.kind != OpKind::rmsnorm || next.kind != OpKind::matmul || next.inputs[matmul::x] != norm.outputs[rmsnorm::y])
+    return false;
   const ValueId x = norm.inputs[rmsnorm::x];
   if (plan.value(x).shape[0] > kPrologueRows || uses(plan, norm.outputs[rmsnorm::y]) != 1) return false;
   MatmulAttrs attrs = next.as<MatmulAttrs>();
@@ -44,9 +45,11 @@ bool swiglu_into_matmul(Plan& plan, size_t index) {
   if (index + 1 >= plan.ops().size()) return false;
   Op& matmul = plan.ops()[index];
   const Op& gate = plan.ops()[index + 1];
-  if (matmul.kind != OpKind::matmul || gate.kind != OpKind::swiglu || gate.inputs[swiglu::gate_up] != matmul.outputs[matmul::y]) return false;
-  const bool two_equal = matmul.inputs.size() == matmul::weights + 2 &&
-                         plan.value(matmul.inputs[matmul::weights]).shape == plan.value(matmul.inputs[matmul::weights + 1]).shape;
+  if (matmul.kind != OpKind::matmul || gate.kind != OpKind::swiglu || gate.inputs[swiglu::gate_up] != matmul.outputs[matmul::y])
+    return false;
+  const bool two_equal =
+      matmul.inputs.size() == matmul::weights + 2 &&
+      plan.value(matmul.inputs[matmul::weights]).shape == plan.value(matmul.inputs[matmul::weights + 1]).shape;
   if (!two_equal || matmul.inputs[matmul::residual] != kNone || uses(plan, matmul.outputs[matmul::y]) != 1) return false;
   MatmulAttrs attrs = matmul.as<MatmulAttrs>();
   attrs.swiglu = true;
@@ -60,9 +63,11 @@ bool swiglu_into_matmul(Plan& plan, size_t index) {
 
 const std::vector<FusionRule>& fusion_rules() {
   static const std::vector<FusionRule> rules = {
-      {"norm into matmul", "at few rows the matmul waits for its weights, and the norm is a launch of its own for a few kilobytes",
+      {"norm into matmul",
+       "at few rows the matmul waits for its weights, and the norm is a launch of its own for a few kilobytes",
        norm_into_matmul},
-      {"swiglu into gate and up", "the same thread holds gate and up: 4F values are neither written nor read again", swiglu_into_matmul},
+      {"swiglu into gate and up", "the same thread holds gate and up: 4F values are neither written nor read again",
+       swiglu_into_matmul},
   };
   return rules;
 }

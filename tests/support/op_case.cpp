@@ -13,7 +13,8 @@ namespace rafter::testing {
 namespace {
 
 constexpr DType kActivations[] = {DType::f32, DType::bf16, DType::f16};
-constexpr DType kBlocks[] = {DType::q4_0, DType::q4_1, DType::q5_0, DType::q5_1, DType::q8_0, DType::q4_k, DType::q5_k, DType::q6_k};
+constexpr DType kBlocks[] = {DType::q4_0, DType::q4_1, DType::q5_0, DType::q5_1,
+                             DType::q8_0, DType::q4_k, DType::q5_k, DType::q6_k};
 
 Op make_op(OpKind kind, size_t inputs, size_t outputs, Attrs attrs = {}) {
   Op op;
@@ -26,7 +27,9 @@ Op make_op(OpKind kind, size_t inputs, size_t outputs, Attrs attrs = {}) {
 }
 
 Operand out(DType dtype, const Shape& shape) { return {dtype, shape, Fill::poison, {}, 0, 0, 1}; }
-Operand ints(const std::vector<double>& values, const Shape& shape) { return {DType::i32, shape, Fill::given, values, 0, 0, 1}; }
+Operand ints(const std::vector<double>& values, const Shape& shape) {
+  return {DType::i32, shape, Fill::given, values, 0, 0, 1};
+}
 Operand ints(const std::vector<double>& values) { return ints(values, {static_cast<int64_t>(values.size())}); }
 
 // ---- matmul
@@ -55,9 +58,12 @@ OpCase matmul_case(const MatmulSpec& s) {
   test.outputs[0].slack_bytes = s.slack;
   if (s.swiglu) test.tolerance_factor = 3;  // a product of two sums
   if (n == 1) test.tolerance_factor = 20;   // one sum alone may cancel
-  test.name = fmt::format("T={} K={} N={} {}x{}->{}{}{}{}{}{}{}", s.t, s.k, n, name(s.activation), name(s.weight), name(s.output),
-                          s.bias ? " bias" : "", s.residual ? " residual" : "", s.norm ? " norm" : "", s.swiglu ? " swiglu" : "",
-                          s.n.size() > 1 ? " parts" : "", s.misalign != 0 ? " misaligned" : s.slack != 0 ? " strided" : "");
+  test.name = fmt::format("T={} K={} N={} {}x{}->{}{}{}{}{}{}{}", s.t, s.k, n, name(s.activation), name(s.weight),
+                          name(s.output), s.bias ? " bias" : "", s.residual ? " residual" : "", s.norm ? " norm" : "",
+                          s.swiglu ? " swiglu" : "", s.n.size() > 1 ? " parts" : "",
+                          s.misalign != 0 ? " misaligned"
+                          : s.slack != 0  ? " strided"
+                                          : "");
   return test;
 }
 
@@ -122,7 +128,8 @@ Pages make_pages(const std::vector<int64_t>& lengths, int64_t spare_columns) {
   int64_t next = 0;
   for (const int64_t length : lengths) {
     const int64_t used = (length + kPageTokens - 1) / kPageTokens;
-    for (int64_t i = 0; i < pages.width; ++i) pages.table.push_back(i < used ? static_cast<double>(pages.count - 1 - next++) : -1);
+    for (int64_t i = 0; i < pages.width; ++i)
+      pages.table.push_back(i < used ? static_cast<double>(pages.count - 1 - next++) : -1);
   }
   pages.count = std::max<int64_t>(pages.count, 1);
   return pages;
@@ -149,7 +156,8 @@ OpCase rope_case(const RopeSpec& s) {
   if (s.one_sequence) lengths = {static_cast<int64_t>(longest) + 1};
   const Pages pages = make_pages(lengths, 1);
   std::vector<double> frequency;
-  for (int64_t i = 0; i < s.dim / 2; ++i) frequency.push_back(std::pow(10000.0, -2.0 * static_cast<double>(i) / static_cast<double>(s.dim)));
+  for (int64_t i = 0; i < s.dim / 2; ++i)
+    frequency.push_back(std::pow(10000.0, -2.0 * static_cast<double>(i) / static_cast<double>(s.dim)));
   const Operand norm = s.norms ? Operand{DType::f32, {s.dim}, Fill::positive, {}, 0, 0, 1} : Operand{};
   const Shape cache = {pages.count, s.kv_heads, kPageTokens, s.dim};
   test.inputs = {{s.activation, {t, (s.q_heads + 2 * s.kv_heads) * s.dim}},
@@ -160,8 +168,9 @@ OpCase rope_case(const RopeSpec& s) {
                  norm};
   test.outputs = {out(s.activation, {t, s.q_heads * s.dim}), {s.cache, cache}, {s.cache, cache}};
   test.tolerance_factor = longest > 1000 ? 400 : 20;  // an f32 angle is good to position x 2^-24
-  test.name = fmt::format("T={} last={} heads={}/{} D={} {} cache {}{}{}{}", t, longest, s.q_heads, s.kv_heads, s.dim, name(s.activation),
-                          name(s.cache), s.interleaved ? " interleaved" : "", s.norms ? " norms" : "", s.one_sequence ? "" : " batch");
+  test.name = fmt::format("T={} last={} heads={}/{} D={} {} cache {}{}{}{}", t, longest, s.q_heads, s.kv_heads, s.dim,
+                          name(s.activation), name(s.cache), s.interleaved ? " interleaved" : "", s.norms ? " norms" : "",
+                          s.one_sequence ? "" : " batch");
   return test;
 }
 
@@ -172,7 +181,8 @@ std::vector<OpCase> rope_cases() {
     for (int64_t i = 0; i < count; ++i) positions.push_back(static_cast<double>(from + i));
     return positions;
   };
-  for (const auto& [activation, cache] : {std::pair{DType::f32, DType::f32}, {DType::f32, DType::f16}, {DType::bf16, DType::bf16}, {DType::f16, DType::f16}}) {
+  for (const auto& [activation, cache] :
+       {std::pair{DType::f32, DType::f32}, {DType::f32, DType::f16}, {DType::bf16, DType::bf16}, {DType::f16, DType::f16}}) {
     for (const bool interleaved : {false, true}) {
       all.push_back(rope_case({run(0, 1), true, 1, 1, 2, activation, cache, interleaved}));
       all.push_back(rope_case({run(5, 33), true, 9, 3, 64, activation, cache, interleaved}));
@@ -214,7 +224,8 @@ OpCase attention_case(const AttentionSpec& s) {
   std::vector<int64_t> valid(static_cast<size_t>(pages.count), 0);
   for (size_t sequence = 0; sequence < s.lengths.size(); ++sequence) {
     for (int64_t p = 0; p < s.lengths[sequence]; p += kPageTokens) {
-      const auto page = static_cast<size_t>(pages.table[sequence * static_cast<size_t>(pages.width) + static_cast<size_t>(p / kPageTokens)]);
+      const auto page =
+          static_cast<size_t>(pages.table[sequence * static_cast<size_t>(pages.width) + static_cast<size_t>(p / kPageTokens)]);
       valid[page] = std::min<int64_t>(kPageTokens, s.lengths[sequence] - p);
     }
   }
@@ -237,15 +248,17 @@ OpCase attention_case(const AttentionSpec& s) {
                  ints(positions)};
   test.outputs = {out(s.activation, {t, s.q_heads * s.dim})};
   test.tolerance_factor = s.scale > 1 ? 40 : 4;
-  test.name = fmt::format("T={} keys={} heads={}/{} D={} {} cache {}{}{}", t, s.lengths[0], s.q_heads, s.kv_heads, s.dim, name(s.activation),
-                          name(s.cache), s.scale != 1 ? " peaked" : "", s.padding ? " padding" : "");
+  test.name = fmt::format("T={} keys={} heads={}/{} D={} {} cache {}{}{}", t, s.lengths[0], s.q_heads, s.kv_heads, s.dim,
+                          name(s.activation), name(s.cache), s.scale != 1 ? " peaked" : "", s.padding ? " padding" : "");
   return test;
 }
 
 std::vector<OpCase> attention_cases(OpKind kind) {
   std::vector<OpCase> all;
-  for (const auto& [activation, cache] : {std::pair{DType::f32, DType::f32}, {DType::f32, DType::f16}, {DType::bf16, DType::bf16}, {DType::f16, DType::f16}}) {
-    const auto add = [&](std::vector<int64_t> lengths, int64_t tokens, int64_t q, int64_t kv, int64_t dim, double scale = 1, bool padding = false) {
+  for (const auto& [activation, cache] :
+       {std::pair{DType::f32, DType::f32}, {DType::f32, DType::f16}, {DType::bf16, DType::bf16}, {DType::f16, DType::f16}}) {
+    const auto add = [&](std::vector<int64_t> lengths, int64_t tokens, int64_t q, int64_t kv, int64_t dim, double scale = 1,
+                         bool padding = false) {
       all.push_back(attention_case({kind, std::move(lengths), tokens, q, kv, dim, activation, cache, scale, padding}));
     };
     if (kind == OpKind::attention_decode) {
@@ -297,7 +310,16 @@ std::vector<OpCase> embed_cases() {
 std::vector<OpCase> rmsnorm_cases() {
   std::vector<OpCase> all;
   for (const DType activation : kActivations) {
-    for (const auto& [t, h] : {std::pair<int64_t, int64_t>{1, 1}, {3, 7}, {5, 576}, {1, 1536}, {2, 3584}, {4, 4864}, {17, 46 * 7}, {1, 16384}, {0, 64}, {2, 70001}}) {
+    for (const auto& [t, h] : {std::pair<int64_t, int64_t>{1, 1},
+                               {3, 7},
+                               {5, 576},
+                               {1, 1536},
+                               {2, 3584},
+                               {4, 4864},
+                               {17, 46 * 7},
+                               {1, 16384},
+                               {0, 64},
+                               {2, 70001}}) {
       for (const double scale : {1.0, activation == DType::f16 ? 0.01 : 1e-12, activation == DType::f16 ? 100.0 : 1e15}) {
         OpCase test;
         test.op = make_op(OpKind::rmsnorm, 2, 1, RmsNormAttrs{1e-5});
@@ -381,15 +403,23 @@ std::vector<OpCase> advance_cases() {
 
 std::vector<OpCase> cases(OpKind kind) {
   switch (kind) {
-    case OpKind::embed: return embed_cases();
-    case OpKind::rmsnorm: return rmsnorm_cases();
-    case OpKind::matmul: return matmul_cases();
-    case OpKind::rope_kv: return rope_cases();
+    case OpKind::embed:
+      return embed_cases();
+    case OpKind::rmsnorm:
+      return rmsnorm_cases();
+    case OpKind::matmul:
+      return matmul_cases();
+    case OpKind::rope_kv:
+      return rope_cases();
     case OpKind::attention_prefill:
-    case OpKind::attention_decode: return attention_cases(kind);
-    case OpKind::swiglu: return swiglu_cases();
-    case OpKind::argmax: return argmax_cases();
-    case OpKind::advance: return advance_cases();
+    case OpKind::attention_decode:
+      return attention_cases(kind);
+    case OpKind::swiglu:
+      return swiglu_cases();
+    case OpKind::argmax:
+      return argmax_cases();
+    case OpKind::advance:
+      return advance_cases();
   }
   return {};
 }

@@ -41,34 +41,53 @@ void fill_blocks(DType dtype, std::byte* row, int64_t elements, Random& random) 
     };
     switch (dtype) {
       case DType::q4_1:
-      case DType::q5_1: put(0, 0.01f, 0.1f); put(2, -0.5f, 0.1f); break;
+      case DType::q5_1:
+        put(0, 0.01f, 0.1f);
+        put(2, -0.5f, 0.1f);
+        break;
       case DType::q4_k:
-      case DType::q5_k: put(0, 0.001f, 0.003f); put(2, 0.001f, 0.003f); break;
-      case DType::q6_k: put(offsetof(BlockQ6_K, d), -0.0005f, 0.0005f); break;
-      default: put(0, -0.1f, 0.1f); break;
+      case DType::q5_k:
+        put(0, 0.001f, 0.003f);
+        put(2, 0.001f, 0.003f);
+        break;
+      case DType::q6_k:
+        put(offsetof(BlockQ6_K, d), -0.0005f, 0.0005f);
+        break;
+      default:
+        put(0, -0.1f, 0.1f);
+        break;
     }
   }
 }
 
 float random_value(const Operand& operand, int64_t column, Random& random) {
   switch (operand.fill) {
-    case Fill::positive: return static_cast<float>(operand.scale) * random.uniform(0.5f, 1.5f);
+    case Fill::positive:
+      return static_cast<float>(operand.scale) * random.uniform(0.5f, 1.5f);
     case Fill::lossless: {
       const auto code = static_cast<int>(random.below(255)) - 127;
       return static_cast<float>(column % 32 == 5 ? 127 : code) * 0x1p-6f;
     }
-    default: return static_cast<float>(operand.scale) * random.normal();
+    default:
+      return static_cast<float>(operand.scale) * random.normal();
   }
 }
 
 void put_value(DType dtype, std::byte* row, int64_t column, double value) {
-  const auto store = [&](auto stored) { std::memcpy(row + column * static_cast<int64_t>(sizeof stored), &stored, sizeof stored); };
+  const auto store = [&](auto stored) {
+    std::memcpy(row + column * static_cast<int64_t>(sizeof stored), &stored, sizeof stored);
+  };
   switch (dtype) {
-    case DType::f32: return store(static_cast<float>(value));
-    case DType::f16: return store(float_to_f16(static_cast<float>(value)));
-    case DType::bf16: return store(float_to_bf16(static_cast<float>(value)));
-    case DType::i32: return store(std::isnan(value) ? int32_t{-77777} : static_cast<int32_t>(value));
-    default: FAIL() << "a given value of a block format";
+    case DType::f32:
+      return store(static_cast<float>(value));
+    case DType::f16:
+      return store(float_to_f16(static_cast<float>(value)));
+    case DType::bf16:
+      return store(float_to_bf16(static_cast<float>(value)));
+    case DType::i32:
+      return store(std::isnan(value) ? int32_t{-77777} : static_cast<int32_t>(value));
+    default:
+      FAIL() << "a given value of a block format";
   }
 }
 
@@ -167,7 +186,8 @@ std::string compare(const Doubles& out, const Doubles& truth, double tolerance) 
   const double relative = std::sqrt(error) / std::max(std::sqrt(size), 1e-30);
   if (relative > tolerance) return fmt::format("relative error {:.3g} over {:.3g}", relative, tolerance);
   if (worst > 8 * tolerance * largest + 1e-30) {
-    return fmt::format("element {} is {}, should be {}: {:.3g} of the largest", where, out[where], truth[where], worst / largest);
+    return fmt::format("element {} is {}, should be {}: {:.3g} of the largest", where, out[where], truth[where],
+                       worst / largest);
   }
   return {};
 }

@@ -73,7 +73,7 @@ class CpuDevice : public Device {
     if (std::ifstream file("/etc/machine-id"); file) file >> identity;
     info.uuid_hash = fmt::format("{:016x}", std::hash<std::string>{}(identity + info.name));
     info.multiprocessors = usable_cores();
-    struct sysinfo memory{};
+    struct sysinfo memory {};
     if (::sysinfo(&memory) == 0) {
       info.memory_bytes = static_cast<int64_t>(memory.totalram) * memory.mem_unit;
       info.free_bytes = static_cast<int64_t>(memory.freeram + memory.bufferram) * memory.mem_unit;
@@ -83,9 +83,7 @@ class CpuDevice : public Device {
   }
   std::unique_ptr<Stream> make_stream() override { return std::make_unique<CpuStream>(); }
   bool has_graphs() const override { return false; }
-  void* allocate_raw(int64_t bytes) override {
-    return std::aligned_alloc(256, (static_cast<size_t>(bytes) + 255) / 256 * 256);
-  }
+  void* allocate_raw(int64_t bytes) override { return std::aligned_alloc(256, (static_cast<size_t>(bytes) + 255) / 256 * 256); }
   void free_raw(void* pointer) override { std::free(pointer); }
   void* allocate_pinned(int64_t bytes) override { return allocate_raw(bytes); }
   void free_pinned(void* pointer) override { free_raw(pointer); }

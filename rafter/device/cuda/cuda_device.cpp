@@ -15,10 +15,14 @@ std::atomic<bool> g_dependent_launch{true};
 
 std::string remedy_for(cudaError_t status) {
   switch (status) {
-    case cudaErrorMemoryAllocation: return "use a smaller context or batch, or a smaller model";
-    case cudaErrorNoKernelImageForDevice: return "build with this GPU's architecture in RAFTER_CUDA_ARCHS";
-    case cudaErrorInsufficientDriver: return "install a driver for this CUDA version or newer";
-    default: return {};
+    case cudaErrorMemoryAllocation:
+      return "use a smaller context or batch, or a smaller model";
+    case cudaErrorNoKernelImageForDevice:
+      return "build with this GPU's architecture in RAFTER_CUDA_ARCHS";
+    case cudaErrorInsufficientDriver:
+      return "install a driver for this CUDA version or newer";
+    default:
+      return {};
   }
 }
 
@@ -175,7 +179,10 @@ DeviceInfo CudaDevice::info() const {
 void check(cudaError_t status, const char* call) {
   if (status == cudaSuccess) return;
   cudaGetLastError();
-  throw runtime_failure({fmt::format("CUDA, {},", call), fmt::format("failed with {} ({})", cudaGetErrorName(status), cudaGetErrorString(status)), {}, remedy_for(status)});
+  throw runtime_failure({fmt::format("CUDA, {},", call),
+                         fmt::format("failed with {} ({})", cudaGetErrorName(status), cudaGetErrorString(status)),
+                         {},
+                         remedy_for(status)});
 }
 
 bool dependent_launch_enabled() { return g_dependent_launch.load(std::memory_order_relaxed); }

@@ -1,6 +1,6 @@
 // The CUDA kernels of swiglu, in ladder order.
-#include "rafter/kernels/activation/cuda/steps.h"
 #include "rafter/kernels/activation/register.h"
+#include "rafter/kernels/activation/cuda/steps.h"
 
 namespace rafter {
 

@@ -1,6 +1,6 @@
 // The CUDA kernels of embed, in ladder order.
-#include "rafter/kernels/embed/cuda/steps.h"
 #include "rafter/kernels/embed/register.h"
+#include "rafter/kernels/embed/cuda/steps.h"
 
 namespace rafter {
 

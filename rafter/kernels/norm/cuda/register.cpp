@@ -1,6 +1,6 @@
 // The CUDA kernels of rmsnorm, in ladder order.
-#include "rafter/kernels/norm/cuda/steps.h"
 #include "rafter/kernels/norm/register.h"
+#include "rafter/kernels/norm/cuda/steps.h"
 
 namespace rafter {
 

@@ -1,6 +1,6 @@
 // The CUDA kernels of rope_kv, in ladder order.
-#include "rafter/kernels/rope/cuda/steps.h"
 #include "rafter/kernels/rope/register.h"
+#include "rafter/kernels/rope/cuda/steps.h"
 
 namespace rafter {
 
