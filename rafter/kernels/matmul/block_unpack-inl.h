@@ -38,14 +38,20 @@ HWY_INLINE void set_nibbles(const VecU n[4], Group& group) {
   }
 }
 
-// Bit j of `high` becomes bit 4 of byte j of the group.
-template <int kWord = 0>
+// Bit j of `high` becomes bit 4 of byte j of the group: each byte of a word tests one bit of the byte of `high` it needs.
 HWY_INLINE void add_fifth_bits(VecU high, Group& group) {
-  // Four bits spread over four bytes by copies of them 7 bits apart.
-  const VecU four = and_bytes(hn::ShiftRight<4 * kWord>(high), 15);
-  const VecU spread = and_bytes(hn::Mul(four, hn::Set(TagU(), 0x00204081u)), 0x01010101u);
-  group.word[kWord] = hn::Or(group.word[kWord], hn::ShiftLeft<4>(spread));
-  if constexpr (kWord < 7) add_fifth_bits<kWord + 1>(high, group);
+  const hn::Repartition<uint8_t, TagU> d8;
+  alignas(16) static constexpr uint8_t kFirstBytes[16] = {0, 0, 0, 0, 4, 4, 4, 4, 8, 8, 8, 8, 12, 12, 12, 12};
+  const auto first = hn::LoadDup128(d8, kFirstBytes), bytes = hn::BitCast(d8, high);
+  const auto low_bits = hn::BitCast(d8, hn::Set(TagU(), 0x08040201u)),
+             high_bits = hn::BitCast(d8, hn::Set(TagU(), 0x80402010u));
+  for (int i = 0; i < 8; i += 2) {
+    const auto copies = hn::TableLookupBytes(bytes, hn::Add(first, hn::Set(d8, static_cast<uint8_t>(i / 2))));
+    const auto low = hn::IfThenElseZero(hn::TestBit(copies, low_bits), hn::Set(d8, 16));
+    const auto up = hn::IfThenElseZero(hn::TestBit(copies, high_bits), hn::Set(d8, 16));
+    group.word[i] = hn::Or(group.word[i], hn::BitCast(TagU(), low));
+    group.word[i + 1] = hn::Or(group.word[i + 1], hn::BitCast(TagU(), up));
+  }
 }
 
 struct FormatQ4_0 {
