@@ -28,7 +28,7 @@ echo "[  PASSED  ] 1 test."
 exit %d
 """
 SANITIZER = """#!/bin/sh
-echo "[  PASSED  ] 3 tests."
+echo "[       OK ] Cuda.One (3 ms)"
 case "$*" in *memcheck*) echo "========= ERROR SUMMARY: %d errors" ;; *) echo "========= RACECHECK SUMMARY: 0 hazards displayed" ;; esac
 exit %d
 """
@@ -80,6 +80,7 @@ class GpuCheck(unittest.TestCase):
         self.assertEqual((record["machine"]["sm_clock_hz"], record["machine"]["mem_clock_hz"]), (1980e6, 3201e6))
         self.assertEqual([record["tests"][key] for key in ("passed", "failed", "skipped")], [2, 0, 2])
         self.assertEqual([run["outcome"] for run in record["sanitizers"]], ["clean"] * 4)
+        self.assertEqual(record["sanitizers"][0]["tests_passed"], 1)
         self.assertIn("2 passed, 0 failed, 2 skipped", self.done.stdout)
 
     def test_a_failed_test_fails_the_run_and_is_named(self):
@@ -106,6 +107,12 @@ class GpuCheck(unittest.TestCase):
         self.write("bin/compute-sanitizer", "#!/bin/sh\nsleep 50\n")
         record = self.run_script("--sanitizer-seconds", "0.4")
         self.assertEqual([run["outcome"] for run in record["sanitizers"]], ["timed out"] * 4)
+
+    def test_a_fault_seen_before_the_time_ran_out_is_a_fault(self):
+        self.write("bin/compute-sanitizer", "#!/bin/sh\necho '========= Invalid __global__ write of size 4 bytes'\nsleep 50\n")
+        record = self.run_script("--sanitizer-seconds", "2")
+        self.assertEqual(self.done.returncode, 1)
+        self.assertEqual((record["sanitizers"][0]["outcome"], record["sanitizers"][0]["faults"]), ("faults", 1))
 
     def test_a_bench_is_kept_as_it_was_printed(self):
         self.write("build/bin/rafter", BENCH % '{"schema": "rafter.results/1", "rows": []}')
