@@ -175,19 +175,25 @@ TEST_P(SmolLM2, GreedyTextIsTheSameOnEveryDeviceHoweverThePromptIsFed) {
   const auto cpu = engine(DeviceKind::cpu);
   const auto whole = engine(GetParam()), sevens = engine(GetParam(), 7);
   const Tokenizer tokenizer = checkpoint_->tokenizer();
-  for (const auto& prompt : read_json("prompts.json").at("prompts")) {
+  const auto golden = read_json("prompts.json");
+  int compared = 0;
+  for (const auto& prompt : golden.at("prompts")) {
     const auto tokens = prompt.at("tokens").get<std::vector<int32_t>>();
     const std::string text = tokenizer.decode(greedy(*cpu, tokens, Feed::whole));
     const auto name = prompt.at("name").get<std::string>();
     EXPECT_EQ(tokenizer.decode(greedy(*whole, tokens, Feed::whole)), text) << name << ", whole";
     EXPECT_EQ(tokenizer.decode(greedy(*sevens, tokens, Feed::sevens)), text) << name << ", chunks of 7";
     EXPECT_EQ(tokenizer.decode(greedy(*whole, tokens, Feed::one_by_one)), text) << name << ", token by token";
+    ++compared;
   }
+  EXPECT_EQ(compared, 10);
 }
 
 TEST_P(SmolLM2, TokenizesThePromptsAsLlamaCppDoes) {
   const Tokenizer tokenizer = checkpoint_->tokenizer();
-  for (const auto& prompt : read_json("prompts.json").at("prompts")) {
+  const auto golden = read_json("prompts.json");
+  ASSERT_EQ(golden.at("prompts").size(), 10u);
+  for (const auto& prompt : golden.at("prompts")) {
     EXPECT_EQ(tokenizer.encode(prompt.at("text").get<std::string>(), SpecialTokens::parse),
               prompt.at("tokens").get<std::vector<int32_t>>());
   }

@@ -142,7 +142,8 @@ struct WarpRows {
       new_top = fmaxf(new_top, __shfl_xor_sync(cuda::kFullMask, new_top, 1));
       new_top = fmaxf(new_top, __shfl_xor_sync(cuda::kFullMask, new_top, 2));
       const float base = new_top == -INFINITY ? 0.0f : new_top * scale;
-      const float rescale = cuda::fast_exp2(fmaf(top[r], scale, -base));
+      // Exactly 1 where the top stays: a tile that lies past this row, read for its neighbours' sake, must not change a bit.
+      const float rescale = top[r] == new_top ? 1.0f : cuda::fast_exp2((top[r] - new_top) * scale);
       top[r] = new_top;
       total[r] *= rescale;
 #pragma unroll
