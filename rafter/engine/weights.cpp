@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "rafter/base/error.h"
+#include "rafter/base/threads.h"
 #include "rafter/kernels/random/random.h"
 #include "rafter/ops/block_formats.h"
 
@@ -91,11 +92,18 @@ class Weights::Loader {
       const int64_t bytes = std::min(kStagingBytes, total - offset);
       Staging& staging = staging_[turn_++ % 2];
       if (staging.busy) staging.done->wait();
-      std::memcpy(staging.memory.as<std::byte>(), source + offset, static_cast<size_t>(bytes));
+      stage(source + offset, bytes, staging.memory.as<std::byte>());
       stream_->copy_in(static_cast<std::byte*>(target.data) + offset, staging.memory.as<std::byte>(), bytes);
       stream_->record(*staging.done);
       staging.busy = true;
     }
+  }
+
+  // By all threads: what bounds one is not the copy but the page faults of a file not yet mapped in.
+  static void stage(const std::byte* source, int64_t bytes, std::byte* target) {
+    cpu_threads().for_range(bytes, 1 << 20, [&](int64_t begin, int64_t end) {
+      std::memcpy(target + begin, source + begin, static_cast<size_t>(end - begin));
+    });
   }
 
   // One or more vectors, one after the other as f32 under the first one's name. Random ones lie between low and high.
