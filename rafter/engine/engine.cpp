@@ -167,14 +167,6 @@ void Engine::reserve(int64_t more) {
   }
 }
 
-void Engine::assume_length(int64_t tokens) {
-  for (int64_t sequence = 0; sequence < options_.batch; ++sequence) {
-    check_room(sequence, tokens - length(sequence));
-    cache_.reserve(sequence, tokens, *stream_);
-    lengths_[static_cast<size_t>(sequence)] = tokens;
-  }
-}
-
 std::vector<float> Engine::prefill(int64_t sequence, std::span<const int32_t> tokens, LogitRows rows) {
   check_tokens(tokens);
   check_room(sequence, static_cast<int64_t>(tokens.size()));

@@ -70,8 +70,6 @@ class Engine {
   Program& prefill_program(int64_t tokens, LogitRows rows, int64_t sequence = 0);
   // Makes (and captures) the decode step, so that the first step costs no more than the others.
   void prepare_decode(bool greedy);
-  // Puts every sequence at `tokens` tokens without computing them: for benches on random weights.
-  void assume_length(int64_t tokens);
 
  private:
   std::unique_ptr<Program> make_program(const StepSpec& spec, int64_t sequence);

@@ -11,6 +11,22 @@ namespace rafter {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr size_t kBlock = 64;  // logits looked at together
+
+// The largest of a block, NaN passed over; -inf for an empty one. In lanes, so that the compiler makes vectors of it.
+float block_max(std::span<const float> block) {
+  constexpr size_t kLanes = 16;
+  float lanes[kLanes];
+  std::fill(std::begin(lanes), std::end(lanes), -kInfinity);
+  size_t i = 0;
+  for (; i + kLanes <= block.size(); i += kLanes) {
+    for (size_t j = 0; j < kLanes; ++j) lanes[j] = block[i + j] > lanes[j] ? block[i + j] : lanes[j];
+  }
+  for (; i < block.size(); ++i) lanes[0] = block[i] > lanes[0] ? block[i] : lanes[0];
+  float largest = -kInfinity;
+  for (const float lane : lanes) largest = std::max(largest, lane);
+  return largest;
+}
 
 void require(bool holds, const char* what, double value, const char* expected) {
   if (!holds) throw input_error({what, fmt::format("{}", value), expected});
@@ -73,44 +89,84 @@ void Sampler::penalise() {
   }
 }
 
-// Leaves in candidates_ what top-k, top-p and min-p leave of the vocabulary, the largest first.
+// Leaves in candidates_ what top-k, top-p and min-p leave of the vocabulary.
 void Sampler::collect(std::span<const float> logits) {
-  float largest = -kInfinity;
-  int32_t best = -1;
-  for (size_t i = 0; i < logits.size(); ++i) {
-    if (logits[i] > largest) {  // false for NaN
-      largest = logits[i];
-      best = static_cast<int32_t>(i);
-    }
+  const Candidate best = largest_of(logits);
+  candidates_.assign(1, best);
+  if (options_.temperature == 0 || options_.top_k == 1) return;
+  candidates_.clear();
+  ordered_ = 0;
+  // Every cut keeps the largest, so min-p does not mind the order. What top-p sums up is what top-k leaves.
+  const double floor = options_.min_p > 0 ? best.logit + std::log(options_.min_p) : -static_cast<double>(kInfinity);
+  double total = 0;  // of exp(logit - best)
+  if (best.logit == kInfinity) {
+    total = gather_infinite(logits);
+  } else if (options_.top_k > 0) {
+    gather_largest(logits, static_cast<size_t>(options_.top_k));
+    for (const Candidate& c : candidates_) total += std::exp(static_cast<double>(c.logit - best.logit));
+    while (candidates_.back().logit < floor) candidates_.pop_back();
+    ordered_ = candidates_.size();
+  } else {
+    total = gather_above(logits, best.logit, floor);
   }
-  if (best < 0) {
+  if (options_.top_p < 1) keep_top_p(total);
+}
+
+Sampler::Candidate Sampler::largest_of(std::span<const float> logits) {
+  const float largest = block_max(logits);
+  const auto found = std::find(logits.begin(), logits.end(), largest);
+  if (largest == -kInfinity) {
     throw runtime_failure(
         {"every logit of the model", "NaN or -inf", "a number", "the weights are damaged, or overflow in their dtype"});
   }
-  candidates_.assign(1, {largest, best});
-  ordered_ = 1;
-  if (options_.temperature == 0 || options_.top_k == 1) return;
+  return {largest, static_cast<int32_t>(found - logits.begin())};
+}
 
-  // Both cuts keep the largest, so what min-p rules out can go before anything is put in order.
-  const double floor = options_.min_p > 0 ? largest + std::log(options_.min_p) : -static_cast<double>(kInfinity);
-  const bool infinite = largest == kInfinity;
-  double total = 0;  // of exp(logit - largest), over all that top-p looks at
-  candidates_.clear();
+// Those that are +inf, all alike; gives their count.
+double Sampler::gather_infinite(std::span<const float> logits) {
   for (size_t i = 0; i < logits.size(); ++i) {
-    const float logit = logits[i];
-    if (infinite ? logit != kInfinity : !(logit > -kInfinity)) continue;
-    if (options_.top_k == 0 && options_.top_p < 1) total += infinite ? 1 : std::exp(static_cast<double>(logit - largest));
-    if (infinite || logit >= floor || options_.top_k > 0)
-      candidates_.push_back({infinite ? 0 : logit, static_cast<int32_t>(i)});
+    if (logits[i] == kInfinity) candidates_.push_back({0, static_cast<int32_t>(i)});
   }
-  ordered_ = 0;
-  if (options_.top_k > 0) {
-    keep_top_k();
-    for (const Candidate& c : candidates_) total += std::exp(static_cast<double>(c.logit - candidates_[0].logit));
-    while (!infinite && candidates_.back().logit < floor) candidates_.pop_back();
-    ordered_ = candidates_.size();
+  if (options_.top_k > 0) candidates_.resize(std::min(candidates_.size(), static_cast<size_t>(options_.top_k)));
+  ordered_ = candidates_.size();
+  return static_cast<double>(ordered_);
+}
+
+// The `count` largest, in order. What is no larger than the count-th so far is passed over: after a few thousand tokens of
+// a vocabulary that is nearly everything.
+void Sampler::gather_largest(std::span<const float> logits, size_t count) {
+  count = std::min(count, logits.size());
+  const size_t room = std::max<size_t>(4 * count, 1024);
+  float threshold = -kInfinity;
+  const auto cut = [&] {
+    if (candidates_.size() <= count) return;
+    const auto last = candidates_.begin() + static_cast<ptrdiff_t>(count) - 1;
+    std::nth_element(candidates_.begin(), last, candidates_.end(), kBefore);
+    threshold = last->logit;
+    candidates_.resize(count);
+  };
+  for (size_t start = 0; start < logits.size(); start += kBlock) {
+    const size_t end = std::min(start + kBlock, logits.size());
+    if (!(block_max(logits.subspan(start, end - start)) > threshold)) continue;
+    for (size_t i = start; i < end; ++i) {
+      if (!(logits[i] > threshold)) continue;  // NaN too
+      candidates_.push_back({logits[i], static_cast<int32_t>(i)});
+      if (candidates_.size() == room) cut();
+    }
   }
-  if (options_.top_p < 1) keep_top_p(total);
+  cut();
+  order_first(count);
+}
+
+// All of at least `floor`, in the vocabulary's order; gives the sum of exp(logit - largest) over the whole vocabulary.
+double Sampler::gather_above(std::span<const float> logits, float largest, double floor) {
+  double total = 0;
+  for (size_t i = 0; i < logits.size(); ++i) {
+    if (!(logits[i] > -kInfinity)) continue;
+    if (options_.top_p < 1) total += std::exp(static_cast<double>(logits[i] - largest));
+    if (logits[i] >= floor) candidates_.push_back({logits[i], static_cast<int32_t>(i)});
+  }
+  return total;
 }
 
 // Puts the `count` largest first, in order.
@@ -122,11 +178,6 @@ void Sampler::order_first(size_t count) {
   if (to != candidates_.end()) std::nth_element(from, to, candidates_.end(), kBefore);
   std::sort(from, to, kBefore);
   ordered_ = count;
-}
-
-void Sampler::keep_top_k() {
-  order_first(static_cast<size_t>(options_.top_k));
-  candidates_.resize(ordered_);
 }
 
 // Cuts after the first candidate at which the sum of probabilities reaches p. Few suffice as a rule, so order grows by

@@ -48,7 +48,10 @@ class Sampler {
   };
   void collect(std::span<const float> logits);
   void penalise();
-  void keep_top_k();
+  static Candidate largest_of(std::span<const float> logits);
+  double gather_infinite(std::span<const float> logits);
+  void gather_largest(std::span<const float> logits, size_t count);
+  double gather_above(std::span<const float> logits, float largest, double floor);
   void keep_top_p(double total);
   void order_first(size_t count);
   int32_t draw();
