@@ -247,12 +247,12 @@ TEST(CpuMatmul, VectorsQuantiseAsTheScalarRuleSays) {
     const OnTarget on(target);
     const matmul_cpu::PrepareKernels kernels = matmul_cpu::prepare_kernels();
     if (kernels.prepare == nullptr) continue;
-    std::vector<int8_t> q(x.size());
+    std::vector<int8_t> q(2 * x.size());
     std::vector<matmul_cpu::GroupStats> stats(64);
     matmul_cpu::Prepared out{.k = 32 * 64, .k_padded = 32 * 64, .q = q.data(), .stats = stats.data()};
     kernels.prepare(DType::f32, x.data(), nullptr, 0, row.data(), out);
     for (size_t g = 0; g < 64; ++g) {
-      int8_t expected[32];
+      int8_t expected[64];
       const quant::GroupScale scale = quant::quantise_group(x.data() + g * 32, expected);
       if (g == 4 || g == 5) {
         EXPECT_FALSE(std::isfinite(stats[g].scale)) << "a NaN or an infinity must not vanish";
@@ -261,7 +261,7 @@ TEST(CpuMatmul, VectorsQuantiseAsTheScalarRuleSays) {
       }
       EXPECT_EQ(stats[g].scale, scale.scale) << g;
       EXPECT_EQ(stats[g].half[0] + stats[g].half[1], scale.sum) << g;
-      EXPECT_EQ(std::memcmp(expected, q.data() + g * 32, 32), 0) << g;
+      EXPECT_EQ(std::memcmp(expected, q.data() + g * 64, 64), 0) << g;
     }
   }
 }

@@ -33,28 +33,37 @@ using matmul_cpu::Prepared;
 
 constexpr int kParts = static_cast<int>(kRows) / kLanes;  // vectors that hold kRows rows
 
-// Words of weights times 4 * kWords activations, added to `sum`.
+// Of the weights' bytes and q in `kWords` words, exact: 128 times that of the high limbs plus that of the low ones, from
+// `start` on.
 template <Kind kKind, int kWords>
-HWY_INLINE VecI dot_words(VecI sum, const VecU* words, const int8_t* q) {
-  for (int i = 0; i < kWords; ++i) sum = dot_four<kKind == Kind::wide>(sum, words[i], q + 4 * i);
-  return sum;
+HWY_INLINE VecI dot_words(VecI start, const VecU* words, const int8_t* q) {
+  VecI high = hn::Zero(TagI()), low = start;
+  for (int i = 0; i < kWords; ++i) {
+    high = dot_four<kKind == Kind::wide>(high, words[i], q + 4 * i);
+    low = dot_four<kKind == Kind::wide>(low, words[i], q + kGroup + 4 * i);
+  }
+  return hn::Add(hn::ShiftLeft<7>(high), low);
 }
 
 // What a dot product starts from, so that the offset of the weights' bytes is gone at its end.
 HWY_INLINE VecI start_of(int offset, int32_t sum) { return hn::Set(TagI(), -offset * sum); }
 
-// A group's integer dot product, scaled and added: the one place that says how a product is rounded.
+// A group's dot product, scaled and added: the one place that says how a product is rounded.
 template <Kind kKind>
-HWY_INLINE VecF add_group(VecF sum, VecI dot, VecF scale, VecF minimum, const GroupStats& x) {
+HWY_INLINE VecF add_group(VecF sum, VecF dot, VecF scale, VecF minimum, const GroupStats& x) {
   const TagF f;
-  VecF term = hn::Mul(scale, hn::ConvertTo(f, dot));
+  VecF term = hn::Mul(scale, dot);
   if constexpr (kKind == Kind::affine) term = hn::MulAdd(minimum, hn::Set(f, x.sum), term);
   return hn::MulAdd(term, hn::Set(f, x.scale), sum);
 }
 
-HWY_INLINE VecI join_halves(VecI first, VecI last, const VecI* multiplier) {
-  return hn::Add(hn::Mul(first, multiplier[0]), hn::Mul(last, multiplier[1]));
+// The halves of a split group have factors of their own; their products pass 32 bits, so they are joined in f32.
+HWY_INLINE VecF join_halves(VecI first, VecI last, const VecF* multiplier) {
+  const TagF f;
+  return hn::MulAdd(hn::ConvertTo(f, last), multiplier[1], hn::Mul(hn::ConvertTo(f, first), multiplier[0]));
 }
+
+HWY_INLINE VecF to_floats(VecI v) { return hn::ConvertTo(TagF(), v); }
 
 // ---- One row of x: weights go from memory to registers to the result.
 
@@ -65,14 +74,15 @@ HWY_INLINE void multiply_once_part(const uint8_t* rows, ptrdiff_t stride, const 
   VecF sum = hn::Zero(TagF());
   for_each_group(Format(), rows, stride, 0, x.k / kGroup, [&](int64_t g, const Group& w) HWY_ATTR {
     for (int line = 0; line < kShare; line += 64) matmul_cpu::prefetch(ahead + g * kShare + line);
-    const int8_t* q = x.q + g * kGroup;
+    const int8_t* q = x.q + 2 * g * kGroup;
     const GroupStats& stats = x.stats[g];
-    VecI dot;
+    VecF dot;
     if constexpr (kKind == Kind::split) {
+      const VecF multiplier[2] = {to_floats(w.multiplier[0]), to_floats(w.multiplier[1])};
       dot = join_halves(dot_words<kKind, 4>(start_of(Format::kOffset, stats.half[0]), w.word, q),
-                        dot_words<kKind, 4>(start_of(Format::kOffset, stats.half[1]), w.word + 4, q + 16), w.multiplier);
+                        dot_words<kKind, 4>(start_of(Format::kOffset, stats.half[1]), w.word + 4, q + 16), multiplier);
     } else {
-      dot = dot_words<kKind, 8>(start_of(Format::kOffset, stats.half[0] + stats.half[1]), w.word, q);
+      dot = to_floats(dot_words<kKind, 8>(start_of(Format::kOffset, stats.half[0] + stats.half[1]), w.word, q));
     }
     sum = add_group<kKind>(sum, dot, w.scale, w.minimum, stats);
   });
@@ -95,7 +105,7 @@ struct PanelGroup {
   float scale[kLanes];
   union {
     float minimum[kLanes];
-    int32_t multiplier[2][kLanes];
+    float multiplier[2][kLanes];
   };
 };
 
@@ -110,19 +120,26 @@ void unpack_of(const uint8_t* rows, ptrdiff_t stride, int64_t groups, PanelGroup
       hn::StoreU(w.scale, TagF(), out.scale);
       if constexpr (Format::kKind == Kind::affine) hn::StoreU(w.minimum, TagF(), out.minimum);
       if constexpr (Format::kKind == Kind::split) {
-        hn::StoreU(w.multiplier[0], TagI(), out.multiplier[0]);
-        hn::StoreU(w.multiplier[1], TagI(), out.multiplier[1]);
+        hn::StoreU(to_floats(w.multiplier[0]), TagF(), out.multiplier[0]);
+        hn::StoreU(to_floats(w.multiplier[1]), TagF(), out.multiplier[1]);
       }
     });
   }
 }
 
+// dot_words over words kFirst..kLast - 1 of the panel, for several rows of x; dot[t] holds the starts.
 template <Kind kKind, int kTokens, int kFirst, int kLast>
 HWY_INLINE void dot_panel(const PanelGroup& w, const int8_t* q, int64_t k, VecI* dot) {
+  VecI high[kTokens];
+  for (VecI& h : high) h = hn::Zero(TagI());
   for (int i = kFirst; i < kLast; ++i) {
     const VecU word = hn::LoadU(TagU(), w.word[i]);
-    for (int t = 0; t < kTokens; ++t) dot[t] = dot_four<kKind == Kind::wide>(dot[t], word, q + t * k + 4 * i);
+    for (int t = 0; t < kTokens; ++t) {
+      high[t] = dot_four<kKind == Kind::wide>(high[t], word, q + t * 2 * k + 4 * i);
+      dot[t] = dot_four<kKind == Kind::wide>(dot[t], word, q + t * 2 * k + kGroup + 4 * i);
+    }
   }
+  for (int t = 0; t < kTokens; ++t) dot[t] = hn::Add(hn::ShiftLeft<7>(high[t]), dot[t]);
 }
 
 template <Kind kKind, int kTokens>
@@ -133,27 +150,29 @@ HWY_INLINE void multiply_tile(const PanelGroup* panel, int offset, const Prepare
   for (int64_t g = 0; g < groups; ++g) {
     const PanelGroup& w = panel[g];
     const GroupStats* stats = x.stats + g;
-    const int8_t* q = x.q + g * kGroup;
+    const int8_t* q = x.q + 2 * g * kGroup;
     VecI dot[kTokens];
+    VecF product[kTokens];
     VecF minimum = hn::Zero(TagF());
     if constexpr (kKind == Kind::split) {
       VecI last[kTokens];
       for (int t = 0; t < kTokens; ++t) dot[t] = start_of(offset, stats[t * groups].half[0]);
-      for (int t = 0; t < kTokens; ++t) last[t] = start_of(offset, stats[t * groups].half[1]);
       dot_panel<kKind, kTokens, 0, 4>(w, q, x.k, dot);
+      for (int t = 0; t < kTokens; ++t) last[t] = start_of(offset, stats[t * groups].half[1]);
       dot_panel<kKind, kTokens, 4, 8>(w, q, x.k, last);
-      const VecI multiplier[2] = {hn::LoadU(TagI(), w.multiplier[0]), hn::LoadU(TagI(), w.multiplier[1])};
-      for (int t = 0; t < kTokens; ++t) dot[t] = join_halves(dot[t], last[t], multiplier);
+      const VecF multiplier[2] = {hn::LoadU(TagF(), w.multiplier[0]), hn::LoadU(TagF(), w.multiplier[1])};
+      for (int t = 0; t < kTokens; ++t) product[t] = join_halves(dot[t], last[t], multiplier);
     } else {
       for (int t = 0; t < kTokens; ++t) {
         const GroupStats& s = stats[t * groups];
         dot[t] = kKind == Kind::affine ? hn::Zero(TagI()) : start_of(offset, s.half[0] + s.half[1]);
       }
       dot_panel<kKind, kTokens, 0, 8>(w, q, x.k, dot);
+      for (int t = 0; t < kTokens; ++t) product[t] = to_floats(dot[t]);
       if constexpr (kKind == Kind::affine) minimum = hn::LoadU(TagF(), w.minimum);
     }
     const VecF scale = hn::LoadU(TagF(), w.scale);
-    for (int t = 0; t < kTokens; ++t) sum[t] = add_group<kKind>(sum[t], dot[t], scale, minimum, stats[t * groups]);
+    for (int t = 0; t < kTokens; ++t) sum[t] = add_group<kKind>(sum[t], product[t], scale, minimum, stats[t * groups]);
   }
   for (int t = 0; t < kTokens; ++t) hn::StoreU(sum[t], TagF(), z + t * kRows);
 }

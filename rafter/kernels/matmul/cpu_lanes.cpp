@@ -46,7 +46,7 @@ class Scratch {
     // One token is prepared by every thread for itself: that takes less time than waiting for another to do it.
     const int64_t copies = tokens_ == 1 ? threads : 1;
     values_ = take(plain, copies * tokens_ * k_padded_ * 4);
-    q_ = take(blocks, copies * tokens_ * k_);
+    q_ = take(blocks, copies * tokens_ * 2 * k_);
     stats_ = take(blocks, copies * tokens_ * (k_ / kGroup) * static_cast<int64_t>(sizeof(GroupStats)));
     row_ = take(!plain, threads * k_padded_ * 4);
     panel_bytes_ = blocks && tokens_ > 1 ? (matmul_cpu::block_kernels().panel_bytes(k_) + 63) / 64 * 64 : 0;

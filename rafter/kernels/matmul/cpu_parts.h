@@ -30,11 +30,11 @@ struct GroupStats {
 struct Prepared {
   int64_t k = 0, k_padded = 0;
   float* values = nullptr;      // [T, k_padded]
-  int8_t* q = nullptr;          // [T, K]
+  int8_t* q = nullptr;          // [T, K / 32, 2, 32]: each group's high limbs, then its low ones (quant/groups.h)
   GroupStats* stats = nullptr;  // [T, K / 32]
 
   Prepared from(int64_t t) const {
-    return {k, k_padded, values ? values + t * k_padded : nullptr, q ? q + t * k : nullptr,
+    return {k, k_padded, values ? values + t * k_padded : nullptr, q ? q + t * 2 * k : nullptr,
             stats ? stats + t * (k / kGroup) : nullptr};
   }
 };

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "rafter/kernels/matmul/cpu_parts.h"
+#include "rafter/kernels/quant/groups.h"
 #include "rafter/kernels/simd_targets.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -45,14 +46,17 @@ void quantise_group(const float* x, int8_t* q, GroupStats& stats) {
     top = hn::Max(top, hn::Abs(v[j]));
     probe = hn::MulAdd(v[j], hn::Zero(f), probe);
   }
-  const float scale = hn::GetLane(hn::MaxOfLanes(f, top)) / 127.0f + hn::GetLane(hn::SumOfLanes(f, probe));
+  const float scale =
+      hn::GetLane(hn::MaxOfLanes(f, top)) / static_cast<float>(quant::kTop) + hn::GetLane(hn::SumOfLanes(f, probe));
   const VecF inverse = hn::Set(f, scale >= FLT_MIN ? 1.0f / scale : 0.0f);
   const auto usable = hn::Gt(inverse, hn::Zero(f));
   for (int half = 0; half < 2; ++half) {
     VecI sum = hn::Zero(i);
     for (int j = half * kVectors / 2; j < (half + 1) * kVectors / 2; ++j) {
       const VecI rounded = hn::NearestInt(hn::IfThenElseZero(usable, hn::Mul(v[j], inverse)));
-      hn::StoreU(hn::DemoteTo(d8, rounded), d8, q + j * kLanes);
+      const VecI high = hn::ShiftRight<7>(hn::Add(rounded, hn::Set(i, quant::kLimb / 2)));
+      hn::StoreU(hn::DemoteTo(d8, high), d8, q + j * kLanes);
+      hn::StoreU(hn::DemoteTo(d8, hn::Sub(rounded, hn::ShiftLeft<7>(high))), d8, q + kGroup + j * kLanes);
       sum = hn::Add(sum, rounded);
     }
     stats.half[half] = hn::GetLane(hn::SumOfLanes(i, sum));
@@ -67,7 +71,7 @@ void prepare(DType dtype, const void* x, const float* norm, double epsilon, floa
   std::fill(values + out.k, values + out.k_padded, 0.0f);
   if (norm != nullptr) normalise(norm, epsilon, out.k, out.k_padded, values);
   for (int64_t g = 0; out.q != nullptr && g < out.k / kGroup; ++g) {
-    quantise_group(values + g * kGroup, out.q + g * kGroup, out.stats[g]);
+    quantise_group(values + g * kGroup, out.q + 2 * g * kGroup, out.stats[g]);
   }
 }
 

@@ -3,9 +3,14 @@
 //
 // A product of activations x and weights w is a sum over groups of 32 along K:
 //   y = sum over groups of  d_x * (d_w * (q_w . q_x) + m_w * sum(q_x))
-// with x quantised per group (d_x = max|x| / 127, q_x = rint(x / d_x)), the dot product exact in integers and the rest
+// with x quantised per group (d_x = max|x| / 16256, q_x = rint(x / d_x)), the dot product exact in integers and the rest
 // in f32, group after group. A Q6_K group has two scales, one for each half: d_w (q_w . q_x) is then
-// d (scale_0 dot_0 + scale_1 dot_1), exact in integers inside the parentheses too.
+// d (scale_0 dot_0 + scale_1 dot_1).
+//
+// q_x has 15 bits, held as two int8 limbs, q = 128 high + low, so that byte dot products do the work: one for each limb.
+// One int8 limb alone would be twice as fast, but its rounding is chaotic: a last-bit difference between two machines, or
+// between two orders of addition, flips a rounding, and thirty layers turn the flips into other words. With 15 bits the
+// rounding of activations is lost in that of f32.
 #pragma once
 
 #include <cfloat>
@@ -18,6 +23,8 @@
 namespace rafter::quant {
 
 inline constexpr int kGroup = 32;
+inline constexpr int kLimb = 128;         // q = kLimb * high + low
+inline constexpr int kTop = 127 * kLimb;  // the largest |q|: high and low both fit in int8
 
 // A group of activations.
 struct GroupScale {
@@ -25,19 +32,23 @@ struct GroupScale {
   int32_t sum;  // of q
 };
 
+// Writes the group's high limbs to q[0..31] and its low ones to q[32..63].
 inline GroupScale quantise_group(const float* x, int8_t* q) {
   float top = 0, probe = 0;
   for (int i = 0; i < kGroup; ++i) {
     top = std::fmax(top, std::fabs(x[i]));
     probe += x[i] * 0.0f;
   }
-  const float scale = top / 127.0f + probe;
+  const float scale = top / static_cast<float>(kTop) + probe;
   // Below FLT_MIN the inverse would be infinite; such a group counts as zeros.
   const float inverse = scale >= FLT_MIN ? 1.0f / scale : 0.0f;
   GroupScale result{scale, 0};
   for (int i = 0; i < kGroup; ++i) {
-    q[i] = static_cast<int8_t>(inverse > 0 ? std::lrintf(x[i] * inverse) : 0);
-    result.sum += q[i];
+    const auto value = static_cast<int32_t>(inverse > 0 ? std::lrintf(x[i] * inverse) : 0);
+    const int32_t high = (value + kLimb / 2) >> 7;
+    q[i] = static_cast<int8_t>(high);
+    q[kGroup + i] = static_cast<int8_t>(value - kLimb * high);
+    result.sum += value;
   }
   return result;
 }
