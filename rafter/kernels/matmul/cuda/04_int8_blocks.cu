@@ -1,7 +1,8 @@
 // Weights in block formats on the integer tensor cores. x is quantised first, into the workspace, by the rule that every
-// device follows; then a block computes a tile of z, slice after slice of K. Weights are unpacked to int8 on their way to
-// shared memory, once for all rows of the tile; each group of 32 is one exact integer product of a warp, scaled in f32.
-// Sums run in the order of K whatever the tile, so a row's bits don't depend on its neighbours.
+// device follows: 15 bits in two int8 limbs (quantise.cuh says why). Then a block computes a tile of z, slice after slice of
+// K. Weights are unpacked to int8 on their way to shared memory, once for all rows of the tile; each group of 32 is one
+// exact integer product of a warp for each limb, joined, then scaled in f32. Sums run in the order of K whatever the tile,
+// so a row's bits don't depend on its neighbours.
 #include "rafter/device/cuda/launch.h"
 #include "rafter/kernels/cuda/async_copy.cuh"
 #include "rafter/kernels/cuda/block_groups.cuh"
@@ -24,10 +25,10 @@ constexpr int kUnpackPass = kThreads / kGroups;  // rows of the weights that the
 // One slice in shared memory.
 template <int kRows>
 struct Stage {
-  unsigned char x[kRows * kSlice];
+  unsigned char x[quant::kLimbs][kRows * kSlice];
   unsigned char w[kColumns * kSlice];
-  float2 x_scales[kGroups][kRows];     // scale, sum of q
-  float2 w_scales[kGroups][kColumns];  // scale, minimum; of Q6_K: scale, the two multipliers' bits
+  float2 x_scales[kGroups][kRows];     // scale, sum of the values
+  float2 w_scales[kGroups][kColumns];  // scale, minimum; of Q6_K: scale, the bits of the two multipliers as f16
 };
 
 template <int kRows>
@@ -36,8 +37,11 @@ __device__ inline void fetch_x(const Tiles& p, const quant::QuantisedRows& x, in
 #pragma unroll
   for (int i = 0; i < kRows / kPass; ++i) {
     const int row = thread / 8 + i * kPass, t = first_row + row;
-    cuda::copy_16_async(stage.x + cuda::swizzled<kSlice>(row, chunk), x.q + static_cast<int64_t>(t) * p.k + k + chunk * 16,
-                        t < p.rows && k + chunk * 16 < p.k);
+#pragma unroll
+    for (int limb = 0; limb < quant::kLimbs; ++limb) {
+      cuda::copy_16_async(stage.x[limb] + cuda::swizzled<kSlice>(row, chunk),
+                          x.limbs[limb] + static_cast<int64_t>(t) * p.k + k + chunk * 16, t < p.rows && k + chunk * 16 < p.k);
+    }
   }
   cuda::commit_copies();
   const int group = thread % kGroups;
@@ -52,7 +56,8 @@ __device__ inline void fetch_x(const Tiles& p, const quant::QuantisedRows& x, in
 
 __device__ inline float2 packed_scales(const cuda::WeightGroup& w, bool six) {
   if (!six) return {w.scale, w.minimum};
-  return {w.scale, __int_as_float((w.multiplier[0] & 0xffff) | w.multiplier[1] << 16)};
+  const auto multiplier = [&](int half) { return static_cast<float>(w.multiplier[half]); };
+  return {w.scale, __uint_as_float(cuda::pack_pair<cuda::f16>(multiplier(0), multiplier(1)))};
 }
 
 template <bool kSix, int kRows>
@@ -74,20 +79,30 @@ __device__ inline void fetch_w(const Tiles& p, const ColumnTile& at, int k, Stag
   }
 }
 
-// The integer product of one group, 16 rows by 8 columns, with Q6_K's multipliers of this thread's two columns applied.
+// The product of one group, 16 rows by 8 columns, with Q6_K's multipliers of this thread's two columns applied.
 template <bool kSix>
-__device__ inline void group_product(const uint32_t (&a)[4], const uint32_t (&b)[2], const float (&second)[2], int (&dot)[4]) {
+__device__ inline void group_product(const uint32_t (&a)[quant::kLimbs][4], const uint32_t (&b)[2], const float (&second)[2],
+                                     float (&dot)[4]) {
   if constexpr (kSix) {
-    int high[4] = {};
-    cuda::mma_int8_half(dot, a[0], a[1], b[0]);
-    cuda::mma_int8_half(high, a[2], a[3], b[1]);
+    int first_half[quant::kLimbs][4] = {}, second_half[quant::kLimbs][4] = {};
+#pragma unroll
+    for (int limb = 0; limb < quant::kLimbs; ++limb) {
+      cuda::mma_int8_half(first_half[limb], a[limb][0], a[limb][1], b[0]);
+      cuda::mma_int8_half(second_half[limb], a[limb][2], a[limb][3], b[1]);
+    }
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      const int multipliers = __float_as_int(second[i % 2]);
-      dot[i] = dot[i] * static_cast<int16_t>(multipliers & 0xffff) + high[i] * (multipliers >> 16);
+      const uint32_t multipliers = __float_as_uint(second[i % 2]);
+      dot[i] = quant::join_halves(
+          cuda::half_bits(static_cast<uint16_t>(multipliers)), quant::join(first_half[0][i], first_half[1][i]),
+          cuda::half_bits(static_cast<uint16_t>(multipliers >> 16)), quant::join(second_half[0][i], second_half[1][i]));
     }
   } else {
-    cuda::mma_int8(dot, a, b);
+    int limbs[quant::kLimbs][4] = {};
+#pragma unroll
+    for (int limb = 0; limb < quant::kLimbs; ++limb) cuda::mma_int8(limbs[limb], a[limb], b);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) dot[i] = static_cast<float>(quant::join(limbs[0][i], limbs[1][i]));
   }
 }
 
@@ -110,19 +125,23 @@ __device__ inline void multiply_stage(const Stage<kRows>& stage, int warp_row, i
     }
 #pragma unroll
     for (int m = 0; m < kTilesM; ++m) {
-      uint32_t a[4];
-      cuda::load_matrices(a, stage.x + cuda::swizzled<kSlice>(warp_row + m * 16 + lane % 16, group * 2 + lane / 16));
+      uint32_t a[quant::kLimbs][4];
+#pragma unroll
+      for (int limb = 0; limb < quant::kLimbs; ++limb) {
+        cuda::load_matrices(a[limb],
+                            stage.x[limb] + cuda::swizzled<kSlice>(warp_row + m * 16 + lane % 16, group * 2 + lane / 16));
+      }
       const float2 row[2] = {stage.x_scales[group][warp_row + m * 16 + lane / 4],
                              stage.x_scales[group][warp_row + m * 16 + lane / 4 + 8]};
 #pragma unroll
       for (int n = 0; n < kTilesN; ++n) {
         const uint32_t column[2] = {b[n / 2][n % 2 * 2], b[n / 2][n % 2 * 2 + 1]};
         const float scale[2] = {scales[n].x, scales[n].z}, second[2] = {scales[n].y, scales[n].w};
-        int dot[4] = {};
+        float dot[4];
         group_product<kSix>(a, column, second, dot);
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
-          float scaled = scale[i % 2] * static_cast<float>(dot[i]);
+          float scaled = scale[i % 2] * dot[i];
           if constexpr (!kSix) scaled = fmaf(second[i % 2], row[i / 2].y, scaled);
           sum[m][n][i] = fmaf(row[i / 2].x, scaled, sum[m][n][i]);
         }
@@ -147,7 +166,7 @@ __device__ inline void keep_tile(float* tile, int warp_row, int warp_column, con
 }
 
 template <bool kSix, int kRows>
-__global__ void __launch_bounds__(kThreads, kSix ? 2 : 3) int8_blocks(Tiles p, quant::QuantisedRows x) {
+__global__ void __launch_bounds__(kThreads, 2) int8_blocks(Tiles p, quant::QuantisedRows x) {
   constexpr int kTilesM = kRows / kWarpRows / 16, kTilesN = kColumns / 2 / 8;
   extern __shared__ __align__(128) unsigned char shared[];
   auto* stages = reinterpret_cast<Stage<kRows>*>(shared);

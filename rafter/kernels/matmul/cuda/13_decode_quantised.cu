@@ -1,9 +1,9 @@
 // Step 13: weights in a block format times a few tokens, as integers.
 //
-// Each block quantises x for itself, to int8 in groups of 32 by the rule of kernels/quant/groups.h: a few microseconds'
-// worth of launch saved for a little arithmetic repeated. A warp then takes two rows of the weights (a gate and its up
-// under SwiGLU), a lane one group of 32 of each at a time: eight dp4a per token, then one scale. The groups of a lane are
-// added in order and the lanes in a fixed tree, whatever the number of tokens.
+// Each block quantises x for itself, to integers of two int8 limbs in groups of 32 (kernels/quant/cuda/quantise.cuh): a few
+// microseconds' worth of launch saved for a little arithmetic repeated. A warp then takes two rows of the weights (a gate
+// and its up under SwiGLU), a lane one group of 32 of each at a time: eight dp4a per limb and token, then one scale. The
+// groups of a lane are added in order and the lanes in a fixed tree, whatever the number of tokens.
 //
 // As in step 10, the first groups of weights are requested before the kernel before this one has ended.
 #include <algorithm>
@@ -27,27 +27,33 @@ inline constexpr int kWarps = 4;
 inline constexpr int kRows = 2;
 inline constexpr int kBlocksPerSm = 8;
 inline constexpr int kChunksPerGroup = quant::kGroupSize / kChunk;  // lanes that quantise a group together
-inline constexpr size_t kSharedLimit = 96 * 1024;
+inline constexpr size_t kSharedLimit = 98 * 1024;                   // every GPU since sm_80 lets a block have 99
 
-// x as int8 in shared memory. The halves of the groups lie in planes of their own, so that the 16-byte reads of
-// neighbouring lanes fall into different banks.
-struct QuantisedX {
-  uint4* planes;    // [tokens][2][groups]
-  float2* factors;  // [tokens][groups]: scale, and sum of q
-  int groups;
-
-  __device__ void write(int t, int chunk, uint2 q, float scale, int sum) const {
-    const int group = chunk / kChunksPerGroup, part = chunk % kChunksPerGroup;
-    reinterpret_cast<uint2*>(&planes[(t * 2 + part / 2) * groups + group])[part % 2] = q;
-    if (part == 0) factors[t * groups + group] = {scale, static_cast<float>(sum)};
-  }
-};
-
-// Eight values of a group that four neighbouring lanes hold, all of them here: quantise_group() of groups.h.
+// Eight values of a group that four neighbouring lanes hold.
 struct QuantisedChunk {
-  uint2 q;
+  uint2 limbs[quant::kLimbs];
   float scale;
   int sum;  // of the group
+};
+
+// x as limbs in shared memory. The halves of the groups lie in planes of their own, so that the 16-byte reads of
+// neighbouring lanes fall into different banks.
+struct QuantisedX {
+  uint4* planes;    // [tokens][limbs][2][groups]
+  float2* factors;  // [tokens][groups]: scale, and sum of the values
+  int groups;
+
+  __device__ uint4& half(int t, int limb, int which, int group) const {
+    return planes[((t * quant::kLimbs + limb) * 2 + which) * groups + group];
+  }
+  __device__ void write(int t, int chunk, const QuantisedChunk& q) const {
+    const int group = chunk / kChunksPerGroup, part = chunk % kChunksPerGroup;
+#pragma unroll
+    for (int limb = 0; limb < quant::kLimbs; ++limb) {
+      reinterpret_cast<uint2*>(&half(t, limb, part / 2, group))[part % 2] = q.limbs[limb];
+    }
+    if (part == 0) factors[t * groups + group] = {q.scale, static_cast<float>(q.sum)};
+  }
 };
 
 __device__ QuantisedChunk quantise_chunk(const float (&in)[kChunk]) {
@@ -56,24 +62,22 @@ __device__ QuantisedChunk quantise_chunk(const float (&in)[kChunk]) {
     return fold(value, __shfl_xor_sync(cuda::kFullMask, value, 2));
   };
   float top = 0;
-  bool broken = false;
 #pragma unroll
-  for (int i = 0; i < kChunk; ++i) {
-    top = fmaxf(top, fabsf(in[i]));
-    broken |= !isfinite(in[i]);
-  }
-  top = over_group(broken ? INFINITY : top, [](float a, float b) { return fmaxf(a, b); });
-  const float scale = isfinite(top) ? __fdiv_rn(top, 127.0f) : NAN;
-  const float inverse = scale >= FLT_MIN ? __frcp_rn(scale) : 0.0f;
-  uint32_t word[2] = {};
+  for (int i = 0; i < kChunk; ++i) top = fmaxf(top, quant::magnitude(in[i]));
+  const quant::GroupScale group = quant::group_scale(over_group(top, [](float a, float b) { return fmaxf(a, b); }));
+  uint32_t word[quant::kLimbs][2] = {};
   int sum = 0;
 #pragma unroll
   for (int i = 0; i < kChunk; ++i) {
-    const int q = inverse > 0 ? __float2int_rn(__fmul_rn(in[i], inverse)) : 0;
-    word[i / 4] |= (static_cast<uint32_t>(q) & 255u) << (i % 4 * 8);
+    const int q = quant::quantised(in[i], group.inverse);
+#pragma unroll
+    for (int limb = 0; limb < quant::kLimbs; ++limb) {
+      word[limb][i / 4] |= (static_cast<uint32_t>(quant::limb(q, limb)) & 255u) << (i % 4 * 8);
+    }
     sum += q;
   }
-  return {{word[0], word[1]}, scale, over_group(sum, [](int a, int b) { return a + b; })};
+  return {
+      {{word[0][0], word[0][1]}, {word[1][0], word[1][1]}}, group.scale, over_group(sum, [](int a, int b) { return a + b; })};
 }
 
 // 1 / rms of token t of x, by the whole block; ends with a barrier. In double precision, as the CPU's, so that the same
@@ -109,7 +113,7 @@ __device__ void quantise_x(const Args& a, const QuantisedX& out) {
         }
       }
       const QuantisedChunk q = quantise_chunk(in);
-      if (c < chunks) out.write(t, c, q.q, q.scale, q.sum);
+      if (c < chunks) out.write(t, c, q);
     }
   }
 }
@@ -117,15 +121,27 @@ __device__ void quantise_x(const Args& a, const QuantisedX& out) {
 // A group of weights times a group of x.
 template <bool kTwoScales>
 __device__ float dot(const quant::UnpackedGroup& w, const QuantisedX& x, int t, int group) {
-  const uint4 low = x.planes[(t * 2) * x.groups + group], high = x.planes[(t * 2 + 1) * x.groups + group];
+  constexpr int kParts = kTwoScales ? 2 : 1;
   const float2 factors = x.factors[t * x.groups + group];
-  const uint32_t q[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
-  int half[2] = {};
+  int dots[quant::kLimbs][kParts] = {};
 #pragma unroll
-  for (int i = 0; i < 8; ++i) half[i / 4] = __dp4a(static_cast<int>(w.q[i]), static_cast<int>(q[i]), half[i / 4]);
-  const int whole = kTwoScales ? w.multiplier[0] * half[0] + w.multiplier[1] * half[1]
-                               : half[0] + half[1] - w.offset * static_cast<int>(factors.y);
-  return factors.x * (w.scale * static_cast<float>(whole) + w.minimum * factors.y);
+  for (int limb = 0; limb < quant::kLimbs; ++limb) {
+    const uint4 first = x.half(t, limb, 0, group), second = x.half(t, limb, 1, group);
+    const uint32_t q[8] = {first.x, first.y, first.z, first.w, second.x, second.y, second.z, second.w};
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      int& dot = dots[limb][i * kParts / 8];
+      dot = __dp4a(static_cast<int>(w.q[i]), static_cast<int>(q[i]), dot);
+    }
+  }
+  float whole;
+  if constexpr (kTwoScales) {
+    whole = quant::join_halves(w.multiplier[0], quant::join(dots[0][0], dots[1][0]),  //
+                               w.multiplier[1], quant::join(dots[0][1], dots[1][1]));
+  } else {
+    whole = static_cast<float>(quant::join(dots[0][0], dots[1][0]) - w.offset * static_cast<int>(factors.y));
+  }
+  return factors.x * (w.scale * whole + w.minimum * factors.y);
 }
 
 template <DType kFormat, int kAlign, int kTokens>
@@ -135,7 +151,7 @@ __global__ void __launch_bounds__(kWarps* kWarp) decode_quantised(const __grid_c
   extern __shared__ uint4 shared[];
   cuda::allow_next();
   const int lane = static_cast<int>(threadIdx.x) % kWarp, warp = static_cast<int>(threadIdx.x) / kWarp;
-  const QuantisedX x{shared, reinterpret_cast<float2*>(shared + kTokens * 2 * (a.k / quant::kGroupSize)),
+  const QuantisedX x{shared, reinterpret_cast<float2*>(shared + kTokens * quant::kLimbs * 2 * (a.k / quant::kGroupSize)),
                      a.k / quant::kGroupSize};
   const int outputs_per_set = a.swiglu ? 1 : kRows, sets = (a.outputs + outputs_per_set - 1) / outputs_per_set;
   const int stride = static_cast<int>(gridDim.x) * kWarps;
@@ -191,7 +207,8 @@ __global__ void __launch_bounds__(kWarps* kWarp) decode_quantised(const __grid_c
 }
 
 size_t shared_bytes(int tokens, int64_t k) {
-  return static_cast<size_t>(tokens) * static_cast<size_t>(k + k / quant::kGroupSize * static_cast<int64_t>(sizeof(float2)));
+  const auto factors = k / quant::kGroupSize * static_cast<int64_t>(sizeof(float2));
+  return static_cast<size_t>(tokens) * static_cast<size_t>(k * quant::kLimbs + factors);
 }
 
 template <DType kFormat, int kAlign, int kTokens>

@@ -16,7 +16,10 @@ __global__ void quantise(cuda::Rows x, int64_t groups, int64_t groups_per_row, Q
   const int64_t group = static_cast<int64_t>(blockIdx.x) * kWarps + threadIdx.y;
   if (group >= groups) return;
   const LaneQuantised value = quantise_lane(x.get(group / groups_per_row, group % groups_per_row * kGroupSize + lane));
-  out.q[group * kGroupSize + lane] = static_cast<int8_t>(value.q);
+#pragma unroll
+  for (int i = 0; i < kLimbs; ++i) {
+    out.limbs[i][group * kGroupSize + lane] = static_cast<int8_t>(limb(value.q, i));
+  }
   if (lane == 0) out.scales[group] = {value.scale, static_cast<float>(value.sum)};
 }
 

@@ -42,7 +42,7 @@ struct UnpackedGroup {
   uint32_t q[8];
   float scale, minimum;
   int offset;
-  int multiplier[2];  // of elements 0..15 and 16..31; looked at where kTwoScales
+  float multiplier[2];  // of elements 0..15 and 16..31; looked at where kTwoScales
 };
 
 template <DType kFormat>
@@ -197,7 +197,8 @@ struct RawGroup<DType::q6_k> {
     UnpackedGroup out{.scale = low_half(factors),
                       .minimum = 0.0f,
                       .offset = 0,
-                      .multiplier = {static_cast<int8_t>(scales & 255u), static_cast<int8_t>(scales >> 8)}};
+                      .multiplier = {static_cast<float>(static_cast<int8_t>(scales & 255u)),
+                                     static_cast<float>(static_cast<int8_t>(scales >> 8))}};
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
       out.q[i] = __vsub4((low[i] >> (k / 2 * 4) & 0x0f0f0f0fu) | (high[i] >> (k * 2) & 0x03030303u) << 4, 0x20202020u);
