@@ -51,6 +51,7 @@ HWY_INLINE VecU load_every_fourth(const uint8_t* p, ptrdiff_t stride) {
 // Four consecutive 32-bit words of kLanes rows: word[i] holds word i of every row, in row order.
 struct Words {
   VecU word[4];
+  HWY_INLINE Words() {}  // spelled out so that GCC compiles it for the target
 };
 
 HWY_INLINE Words load_words(const uint8_t* p, ptrdiff_t stride) {
@@ -61,8 +62,12 @@ HWY_INLINE Words load_words(const uint8_t* p, ptrdiff_t stride) {
   const auto low01 = hn::BitCast(d64, hn::InterleaveLower(d, r0, r1)), low23 = hn::BitCast(d64, hn::InterleaveLower(d, r2, r3));
   const auto high01 = hn::BitCast(d64, hn::InterleaveUpper(d, r0, r1)),
              high23 = hn::BitCast(d64, hn::InterleaveUpper(d, r2, r3));
-  return {{hn::BitCast(d, hn::InterleaveLower(d64, low01, low23)), hn::BitCast(d, hn::InterleaveUpper(d64, low01, low23)),
-           hn::BitCast(d, hn::InterleaveLower(d64, high01, high23)), hn::BitCast(d, hn::InterleaveUpper(d64, high01, high23))}};
+  Words words;
+  words.word[0] = hn::BitCast(d, hn::InterleaveLower(d64, low01, low23));
+  words.word[1] = hn::BitCast(d, hn::InterleaveUpper(d64, low01, low23));
+  words.word[2] = hn::BitCast(d, hn::InterleaveLower(d64, high01, high23));
+  words.word[3] = hn::BitCast(d, hn::InterleaveUpper(d64, high01, high23));
+  return words;
 }
 
 // f16 bits as floats.

@@ -26,6 +26,7 @@ struct Group {
   VecU word[8];  // weights 4i .. 4i + 3
   VecF scale, minimum;
   VecI multiplier[2];
+  HWY_INLINE Group() {}  // spelled out so that GCC compiles it for the target
 };
 
 HWY_INLINE VecU and_bytes(VecU v, uint32_t mask) { return hn::And(v, hn::Set(TagU(), mask)); }
