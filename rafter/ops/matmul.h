@@ -3,8 +3,8 @@
 //   z = n [w0; w1; ...]^T + bias            w [N_i, K], N = sum of N_i
 //   y = z                                   or silu(z_gate) * z_up with attrs.swiglu (two weights of equal N: gate, up)
 //   y += residual                           where present
-// Weights may be any dtype. A block format is multiplied in place: kernels quantise x to int8 in blocks of 32 along K
-// (kernels/quant says how) when T x K is multiplied with one, so that the CPU and the GPU round alike.
+// Weights may be any dtype. A block format is multiplied in place: kernels quantise x to 15 bits in groups of 32 along K
+// (kernels/quant/groups.h says how and why), so that the CPU and the GPU round alike.
 #pragma once
 
 #include "rafter/ops/op_info.h"
