@@ -40,7 +40,10 @@ class Conversation {
     for (;;) {
       if (interactive_) note("\n> ");
       const std::optional<std::string> line = lines_.next();
-      if (!line) return interrupted() ? interrupted_status() : 0;
+      if (!line) {
+        if (interactive_) note("\n");
+        return interrupted() ? interrupted_status() : 0;
+      }
       if (*line == "/exit") return 0;
       if (*line == "/reset") {
         reset();
