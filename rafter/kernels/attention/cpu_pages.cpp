@@ -28,7 +28,8 @@ using attention_cpu::state_bytes;
 
 constexpr int64_t kItemRows = 64;  // rows (tokens times query heads) of one piece of work on a prompt
 
-constexpr int64_t kWorthSharing = 64;  // rows to join; below, waking a thread takes longer than the work
+constexpr int64_t kMostShared = 64 << 20;  // bytes of states that wait to be joined
+constexpr int64_t kWorthSharing = 64;      // rows to join; below, waking a thread takes longer than the work
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
@@ -45,7 +46,7 @@ class Attention {
         blocks_(ceil_div(op.inputs[attention::block_table].shape[1], kBlockPages)),
         state_bytes_(state_bytes(a_.head_dim)) {
     // Few sequences leave threads idle unless the keys of each are shared out, block by block.
-    split_ = !prompt_ && blocks_ > 1 && tokens_ * a_.kv_heads < 4 * threads;
+    split_ = !prompt_ && blocks_ > 1 && tokens_ * a_.kv_heads < 4 * threads && shared_bytes() <= kMostShared;
     const int64_t rows = item_tokens_ * group_;
     pair_ = take(attention_cpu::pair_floats(a_.head_dim) * 4);
     queries_ = take(rows * padded(a_.head_dim) * 4);
@@ -57,7 +58,7 @@ class Attention {
     base_ += -reinterpret_cast<uintptr_t>(base_) % 64;
   }
 
-  int64_t bytes() const { return shared_ + (split_ ? tokens_ * a_.q_heads * blocks_ * state_bytes_ : 0) + 64; }
+  int64_t bytes() const { return shared_ + (split_ ? shared_bytes() : 0) + 64; }
   bool split() const { return split_; }
 
   // ---- Items that see all their keys: a range of tokens and a KV head.
@@ -113,6 +114,8 @@ class Attention {
   int64_t rows() const { return tokens_ * a_.q_heads; }
 
  private:
+  int64_t shared_bytes() const { return tokens_ * a_.q_heads * blocks_ * state_bytes_; }
+
   int64_t take(int64_t bytes) {
     const int64_t begin = thread_bytes_;
     thread_bytes_ += aligned(bytes);
