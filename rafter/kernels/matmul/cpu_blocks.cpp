@@ -180,18 +180,20 @@ HWY_INLINE void multiply_tile(const PanelGroup* panel, int offset, const Prepare
 // Rows of x that share the loads of a panel: as many as leave no register spilled.
 constexpr int kTile = kLanes == 16 ? 8 : 4;
 
+// As many tiles of kTokens as there are, and of half of that for the rest.
+template <Kind kKind, int kTokens>
+void multiply_tiles(const PanelGroup* panel, int offset, const Prepared& x, int64_t tokens, float* z) {
+  int64_t t = 0;
+  for (; t + kTokens <= tokens; t += kTokens) multiply_tile<kKind, kTokens>(panel, offset, x.from(t), z + t * kRows);
+  if constexpr (kTokens > 1) {
+    if (t < tokens) multiply_tiles<kKind, kTokens / 2>(panel, offset, x.from(t), tokens - t, z + t * kRows);
+  }
+}
+
 template <Kind kKind>
 void multiply_panel_of(const PanelGroup* panel, int offset, const Prepared& x, int64_t tokens, float* z) {
   for (int part = 0; part < kParts; ++part, panel += x.k / kGroup, z += kLanes) {
-    int64_t t = 0;
-    for (; t + kTile <= tokens; t += kTile) multiply_tile<kKind, kTile>(panel, offset, x.from(t), z + t * kRows);
-    if constexpr (kTile == 8) {
-      if (tokens - t >= 4) {
-        multiply_tile<kKind, 4>(panel, offset, x.from(t), z + t * kRows);
-        t += 4;
-      }
-    }
-    for (; t < tokens; ++t) multiply_tile<kKind, 1>(panel, offset, x.from(t), z + t * kRows);
+    multiply_tiles<kKind, kTile>(panel, offset, x, tokens, z);
   }
 }
 
