@@ -146,7 +146,7 @@ TEST_P(SmolLM2, LogitsAgreeWithLlamaCpp) {
       EXPECT_EQ(best(row), as_is[p][i].id[0]) << prompt.at("name") << ", position " << i << ", margin " << as_is[p][i].margin();
     }
   }
-  EXPECT_EQ(positions, 648u);
+  EXPECT_EQ(positions, 641u);
   EXPECT_GT(clear, positions / 2);
   const double mean_as_is = sum_as_is / static_cast<double>(positions), mean_exact = sum_exact / static_cast<double>(positions);
   RecordProperty("mean_divergence", std::to_string(mean_as_is));

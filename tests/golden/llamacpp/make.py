@@ -58,8 +58,9 @@ DIALOGUES = {
     ],
 }
 
+# Chosen so that no greedy choice is closer than 0.002: where the best two are nearly equal, either text is right.
 PROMPTS = {
-    "plain": "The rain had stopped by the time we reached the harbour, and the boats lay still on the grey water. My grandfather",
+    "plain": "The lighthouse keeper climbed the stairs every evening at sunset to light the great lamp, because",
     "one_word": "Hello",
     "code": (
         "def binary_search(items, target):\n"
