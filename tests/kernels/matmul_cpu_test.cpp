@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 #include "rafter/base/half.h"
@@ -92,7 +93,7 @@ struct Problem {
   void run(int64_t begin, int64_t count) {
     std::vector<Tensor> inputs = {Tensor::contiguous(DType::f32, {count, k}, x.data() + begin * k),
                                   Tensor::contiguous(DType::f32, {static_cast<int64_t>(bias.size())}, bias.data()), Tensor{},
-                                  Tensor::contiguous(DType::f32, {k}, norm.data())};
+                                  norm.empty() ? Tensor{} : Tensor::contiguous(DType::f32, {k}, norm.data())};
     inputs.insert(inputs.end(), weight_tensors.begin(), weight_tensors.end());
     const std::vector<Tensor> outputs = {Tensor::contiguous(DType::f32, {count, width()}, y.data() + begin * width())};
     OpView view{&op, inputs, outputs, nullptr};
@@ -171,58 +172,60 @@ TEST(CpuMatmul, EveryNumberOfRowsFromOneOn) {
   }
 }
 
+// Random codes with scales and minimums of 1.
+std::vector<std::byte> integer_weights(DType dtype, int64_t n, int64_t k) {
+  std::vector<std::byte> weights = random_weights(dtype, n, k, 3);
+  const uint16_t one = float_to_f16(1);
+  for (size_t at = 0; at < weights.size(); at += static_cast<size_t>(info(dtype).block_bytes)) {
+    std::byte* block = weights.data() + at;
+    std::memcpy(block + (dtype == DType::q6_k ? offsetof(BlockQ6_K, d) : 0), &one, 2);
+    if (dtype == DType::q6_k) std::memset(block + offsetof(BlockQ6_K, scales), 1, 16);
+    if (dtype == DType::q4_1 || dtype == DType::q5_1) std::memcpy(block + 2, &one, 2);
+    if (dtype == DType::q4_k || dtype == DType::q5_k) {
+      std::memcpy(block + 2, &one, 2);
+      std::memset(block + 4, 1, 12);
+    }
+  }
+  return weights;
+}
+
+int64_t integer_product(DType dtype, const std::byte* row, const float* x, int64_t k) {
+  int64_t sum = 0;
+  for (int64_t i = 0; i < k; ++i) {
+    const quant::WeightGroup w = quant::read_group(dtype, row, i / 32);
+    const int code = static_cast<int>(w.scale) * w.multiplier[i % 32 / 16] * w.q[i % 32] + static_cast<int>(w.minimum);
+    sum += code * static_cast<int64_t>(x[i]);
+  }
+  return sum;
+}
+
 // With scales of 1 a product is a sum of integers, which f32 holds: every target must give exactly that.
 TEST(CpuMatmul, IntegersAreExactOnEveryTarget) {
-  constexpr int64_t kTokens = 9, kDepth = 512, kWidth = 32;
+  constexpr int64_t kTokens = 9, kWidth = 32;
   for (const DType dtype : kBlocks) {
-    std::vector<std::byte> weights = random_weights(dtype, kWidth, kDepth, 3);
-    const uint16_t one = float_to_f16(1), zero = 0;
-    const DTypeInfo& type = info(dtype);
-    for (size_t at = 0; at < weights.size(); at += static_cast<size_t>(type.block_bytes)) {
-      const bool minimum = dtype == DType::q4_1 || dtype == DType::q5_1 || dtype == DType::q4_k || dtype == DType::q5_k;
-      std::memcpy(weights.data() + at + (dtype == DType::q6_k ? offsetof(BlockQ6_K, d) : 0), &one, 2);
-      if (minimum) std::memcpy(weights.data() + at + 2, &zero, 2);
-      // 6-bit scales would take sums past 2^24; small ones do as well.
-      if (dtype == DType::q6_k) std::memset(weights.data() + at + offsetof(BlockQ6_K, scales), 3, 16);
-      if (dtype == DType::q4_k || dtype == DType::q5_k) std::memset(weights.data() + at + 4, 5, 12);
-    }
+    const int64_t depth = std::max(64, info(dtype).block_elements);
+    const std::vector<std::byte> weights = integer_weights(dtype, kWidth, depth);
     Random random(1);
     std::vector<float> x;
-    for (int64_t i = 0; i < kTokens * kDepth; ++i)
-      x.push_back(i % 32 == 3 ? -127.0f : static_cast<float>(random.below(255)) - 127.0f);
+    for (int64_t i = 0; i < kTokens * depth; ++i) {
+      // One value in each group is as large as codes get, so that the activations' scale is 1 too.
+      x.push_back(i % 32 == 3 ? static_cast<float>(i % 64 < 32 ? quant::kTop : -quant::kTop)
+                              : static_cast<float>(random.below(6001)) - 3000.0f);
+    }
     for (const int64_t target : cpu_targets()) {
       const OnTarget on(target);
-      Problem problem(dtype, kTokens, kDepth, {kWidth}, false);
-      problem.weights[0] = weights;
-      problem.weight_tensors[0].data = problem.weights[0].data();
+      Problem problem(dtype, kTokens, depth, {kWidth}, false);
+      std::memcpy(problem.weights[0].data(), weights.data(), weights.size());
       problem.x = x;
-      std::fill(problem.bias.begin(), problem.bias.end(), 0.0f);
       problem.norm.clear();
+      std::fill(problem.bias.begin(), problem.bias.end(), 0.0f);
       for (const int64_t chunk : {int64_t{1}, kTokens}) {
-        std::vector<Tensor> inputs = {Tensor{}, Tensor{}, Tensor{}, Tensor{}, problem.weight_tensors[0]};
-        for (int64_t t = 0; t < kTokens; t += chunk) {
-          inputs[0] = Tensor::contiguous(DType::f32, {chunk, kDepth}, problem.x.data() + t * kDepth);
-          const std::vector<Tensor> outputs = {Tensor::contiguous(DType::f32, {chunk, kWidth}, problem.y.data() + t * kWidth)};
-          OpView view{&problem.op, inputs, outputs, nullptr};
-          const Kernel& kernel = registry().pick(view, DeviceKind::cpu);
-          std::vector<std::byte> workspace(static_cast<size_t>(kernel.workspace(view)));
-          view.workspace = workspace.data();
-          kernel.launch(view, *device(DeviceId{}).make_stream());
-        }
-        for (int64_t t = 0; t < kTokens; ++t) {
-          for (int64_t n = 0; n < kWidth; ++n) {
-            int64_t sum = 0;
-            for (int64_t g = 0; g < kDepth / 32; ++g) {
-              const quant::WeightGroup w = quant::read_group(dtype, weights.data() + n * row_bytes(dtype, kDepth), g);
-              for (int i = 0; i < 32; ++i) {
-                sum += static_cast<int64_t>(w.scale) * w.multiplier[i / 16] * w.q[i] *
-                       static_cast<int64_t>(x[static_cast<size_t>(t * kDepth + g * 32 + i)]);
-              }
-            }
-            ASSERT_LT(std::abs(sum), 1 << 24);
-            EXPECT_EQ(problem.y[static_cast<size_t>(t * kWidth + n)], static_cast<float>(sum))
-                << name(dtype) << " on " << target_name(target);
-          }
+        const std::vector<float> y = problem.result(chunk);
+        for (int64_t i = 0; i < kTokens * kWidth; ++i) {
+          const std::byte* row = weights.data() + i % kWidth * row_bytes(dtype, depth);
+          const int64_t expected = integer_product(dtype, row, x.data() + i / kWidth * depth, depth);
+          ASSERT_LT(std::abs(expected), 1 << 24);
+          EXPECT_EQ(y[static_cast<size_t>(i)], static_cast<float>(expected)) << name(dtype) << " on " << target_name(target);
         }
       }
     }
@@ -252,7 +255,7 @@ TEST(CpuMatmul, VectorsQuantiseAsTheScalarRuleSays) {
     matmul_cpu::Prepared out{.k = 32 * 64, .k_padded = 32 * 64, .q = q.data(), .stats = stats.data()};
     kernels.prepare(DType::f32, x.data(), nullptr, 0, row.data(), out);
     for (size_t g = 0; g < 64; ++g) {
-      int8_t expected[64];
+      int16_t expected[32];
       const quant::GroupScale scale = quant::quantise_group(x.data() + g * 32, expected);
       if (g == 4 || g == 5) {
         EXPECT_FALSE(std::isfinite(stats[g].scale)) << "a NaN or an infinity must not vanish";
@@ -260,8 +263,9 @@ TEST(CpuMatmul, VectorsQuantiseAsTheScalarRuleSays) {
         continue;
       }
       EXPECT_EQ(stats[g].scale, scale.scale) << g;
-      EXPECT_EQ(stats[g].half[0] + stats[g].half[1], scale.sum) << g;
-      EXPECT_EQ(std::memcmp(expected, q.data() + g * 64, 64), 0) << g;
+      EXPECT_EQ(stats[g].half[0], std::accumulate(expected, expected + 16, 0)) << g;
+      EXPECT_EQ(stats[g].half[1], std::accumulate(expected + 16, expected + 32, 0)) << g;
+      EXPECT_EQ(stats[g].sum, static_cast<float>(scale.sum)) << g;
     }
   }
 }

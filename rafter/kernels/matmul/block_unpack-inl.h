@@ -20,7 +20,7 @@ HWY_BEFORE_NAMESPACE();
 namespace rafter {
 namespace HWY_NAMESPACE {
 
-enum class Kind { affine, narrow, wide, split };  // wide: bytes use all 8 bits
+enum class Kind { affine, symmetric, split };
 
 struct Group {
   VecU word[8];  // weights 4i .. 4i + 3
@@ -56,7 +56,7 @@ HWY_INLINE void add_fifth_bits(VecU high, Group& group) {
 }
 
 struct FormatQ4_0 {
-  static constexpr Kind kKind = Kind::narrow;
+  static constexpr Kind kKind = Kind::symmetric;
   static constexpr int kBlockBytes = sizeof(BlockQ4_0), kGroupsPerBlock = 1, kOffset = 8;
 };
 struct FormatQ4_1 {
@@ -64,7 +64,7 @@ struct FormatQ4_1 {
   static constexpr int kBlockBytes = sizeof(BlockQ4_1), kGroupsPerBlock = 1, kOffset = 0;
 };
 struct FormatQ5_0 {
-  static constexpr Kind kKind = Kind::narrow;
+  static constexpr Kind kKind = Kind::symmetric;
   static constexpr int kBlockBytes = sizeof(BlockQ5_0), kGroupsPerBlock = 1, kOffset = 16;
 };
 struct FormatQ5_1 {
@@ -72,7 +72,7 @@ struct FormatQ5_1 {
   static constexpr int kBlockBytes = sizeof(BlockQ5_1), kGroupsPerBlock = 1, kOffset = 0;
 };
 struct FormatQ8_0 {
-  static constexpr Kind kKind = Kind::wide;
+  static constexpr Kind kKind = Kind::symmetric;
   static constexpr int kBlockBytes = sizeof(BlockQ8_0), kGroupsPerBlock = 1, kOffset = 128;
 };
 struct FormatQ4_K {

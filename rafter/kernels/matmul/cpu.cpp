@@ -16,12 +16,12 @@ namespace {
 struct Prepared {
   float* values;              // [K]
   quant::GroupScale* scales;  // [K / 32]
-  int8_t* q;                  // [K / 32, 2, 32]: high limbs, then low ones
+  int16_t* q;                 // [K]
 
   Prepared(void* workspace, int64_t k)
       : values(static_cast<float*>(workspace)),
         scales(reinterpret_cast<quant::GroupScale*>(values + k)),
-        q(reinterpret_cast<int8_t*>(scales + k / quant::kGroup)) {}
+        q(reinterpret_cast<int16_t*>(scales + k / quant::kGroup)) {}
   static int64_t bytes(int64_t k) {
     return k * 4 + k / quant::kGroup * static_cast<int64_t>(sizeof(quant::GroupScale)) + 2 * k;
   }
@@ -49,7 +49,7 @@ void prepare(const OpView& op, int64_t t, const Prepared& row) {
   }
   if (!any_quantised(op)) return;
   for (int64_t g = 0; g < k / quant::kGroup; ++g) {
-    row.scales[g] = quant::quantise_group(row.values + g * quant::kGroup, row.q + 2 * g * quant::kGroup);
+    row.scales[g] = quant::quantise_group(row.values + g * quant::kGroup, row.q + g * quant::kGroup);
   }
 }
 
@@ -57,9 +57,8 @@ float dot_quantised(const Prepared& x, DType dtype, const std::byte* weights, in
   float sum = 0;
   for (int64_t g = 0; g < k / quant::kGroup; ++g) {
     const quant::WeightGroup w = quant::read_group(dtype, weights, g);
-    const int8_t *high = x.q + 2 * g * quant::kGroup, *low = high + quant::kGroup;
     int dot[2] = {};
-    for (int i = 0; i < quant::kGroup; ++i) dot[i / 16] += w.q[i] * (quant::kLimb * high[i] + low[i]);
+    for (int i = 0; i < quant::kGroup; ++i) dot[i / 16] += w.q[i] * x.q[g * quant::kGroup + i];
     const float scaled = static_cast<float>(w.multiplier[0]) * static_cast<float>(dot[0]) +
                          static_cast<float>(w.multiplier[1]) * static_cast<float>(dot[1]);
     sum += x.scales[g].scale * (w.scale * scaled + w.minimum * static_cast<float>(x.scales[g].sum));

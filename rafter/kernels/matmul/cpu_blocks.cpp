@@ -1,9 +1,11 @@
 // Sixteen weight rows of a block format times prepared rows of x, in integer dot products.
 //
-// A group of 32 takes eight byte dots and, for its scales, two or three float operations on the same two pipes: 8/11 of the
-// pipes' 64 multiply-adds a cycle is the roof of AVX512_VNNI for q4_1. Measured on a Zen 4, multiply-adds a cycle through a
-// panel: q4_1, q5_1, q4_k, q5_k 46; q4_0, q5_0, q8_0 50; q6_k 43. Cycles for a group of 16 rows with no panel: q4_1 32
-// (10 bytes of weights a cycle), q8_0 45 (12), q4_k 32, q4_0 45, q5_k 48, q5_0, q5_1 and q6_k 60.
+// A group of 32 takes sixteen byte dots, eight for each limb of the activations, and two or three float operations for its
+// scales on the same two pipes: 16/19 of the pipes' 32 multiply-adds of 15 bits a cycle is the roof of AVX512_VNNI for q4_1.
+// Measured on a Zen 4, multiply-adds a cycle through a panel: q4_1, q5_1, q4_k, q5_k 26; q4_0, q5_0, q8_0 28; q6_k 24; with
+// AVX2 alone 12 to 13. Cycles for a group of 16 rows with no panel: q4_1 38 (8.5 bytes of weights a cycle), q8_0 51 (11),
+// q4_k 38, q4_0 and q5_k 51, q5_0, q5_1 and q6_k 69.
+
 #include <cstring>
 
 #include "rafter/kernels/matmul/cpu_parts.h"
@@ -16,7 +18,7 @@
 //
 #include "hwy/highway.h"
 #include "rafter/kernels/matmul/block_unpack-inl.h"
-#include "rafter/kernels/matmul/byte_dot-inl.h"
+#include "rafter/kernels/matmul/word_dot-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace rafter {
@@ -33,20 +35,16 @@ using matmul_cpu::Prepared;
 
 constexpr int kParts = static_cast<int>(kRows) / kLanes;  // vectors that hold kRows rows
 
-// Of the weights' bytes and q in `kWords` words, exact: 128 times that of the high limbs plus that of the low ones, from
-// `start` on.
-template <Kind kKind, int kWords>
-HWY_INLINE VecI dot_words(VecI start, const VecU* words, const int8_t* q) {
-  VecI high = hn::Zero(TagI()), low = start;
-  for (int i = 0; i < kWords; ++i) {
-    high = dot_four<kKind == Kind::wide>(high, words[i], q + 4 * i);
-    low = dot_four<kKind == Kind::wide>(low, words[i], q + kGroup + 4 * i);
-  }
-  return hn::Add(hn::ShiftLeft<7>(high), low);
+// Words of weights times four activations each.
+template <int kWords>
+HWY_INLINE VecI dot_words(const VecU* words, const int8_t* q) {
+  Dot dot;
+  for (int i = 0; i < kWords; ++i) dot.add(FourWeights(words[i]), q + 8 * i);
+  return dot.total();
 }
 
-// What a dot product starts from, so that the offset of the weights' bytes is gone at its end.
-HWY_INLINE VecI start_of(int offset, int32_t sum) { return hn::Set(TagI(), -offset * sum); }
+// Takes the offset of the weights' bytes off a dot product with activations of this sum.
+HWY_INLINE VecI less_offset(VecI dot, int offset, int32_t sum) { return hn::Sub(dot, hn::Set(TagI(), offset * sum)); }
 
 // A group's dot product, scaled and added: the one place that says how a product is rounded.
 template <Kind kKind>
@@ -79,10 +77,10 @@ HWY_INLINE void multiply_once_part(const uint8_t* rows, ptrdiff_t stride, const 
     VecF dot;
     if constexpr (kKind == Kind::split) {
       const VecF multiplier[2] = {to_floats(w.multiplier[0]), to_floats(w.multiplier[1])};
-      dot = join_halves(dot_words<kKind, 4>(start_of(Format::kOffset, stats.half[0]), w.word, q),
-                        dot_words<kKind, 4>(start_of(Format::kOffset, stats.half[1]), w.word + 4, q + 16), multiplier);
+      dot = join_halves(less_offset(dot_words<4>(w.word, q), Format::kOffset, stats.half[0]),
+                        less_offset(dot_words<4>(w.word + 4, q + kGroup), Format::kOffset, stats.half[1]), multiplier);
     } else {
-      dot = to_floats(dot_words<kKind, 8>(start_of(Format::kOffset, stats.half[0] + stats.half[1]), w.word, q));
+      dot = to_floats(less_offset(dot_words<8>(w.word, q), Format::kOffset, stats.half[0] + stats.half[1]));
     }
     sum = add_group<kKind>(sum, dot, w.scale, w.minimum, stats);
   });
@@ -127,19 +125,15 @@ void unpack_of(const uint8_t* rows, ptrdiff_t stride, int64_t groups, PanelGroup
   }
 }
 
-// dot_words over words kFirst..kLast - 1 of the panel, for several rows of x; dot[t] holds the starts.
-template <Kind kKind, int kTokens, int kFirst, int kLast>
-HWY_INLINE void dot_panel(const PanelGroup& w, const int8_t* q, int64_t k, VecI* dot) {
-  VecI high[kTokens];
-  for (VecI& h : high) h = hn::Zero(TagI());
+// Words kFirst .. kLast - 1 of the panel times activations of several rows of x.
+template <int kTokens, int kFirst, int kLast>
+HWY_INLINE void dot_panel(const PanelGroup& w, const int8_t* q, int64_t k, VecI* dots) {
+  Dot sum[kTokens];
   for (int i = kFirst; i < kLast; ++i) {
-    const VecU word = hn::LoadU(TagU(), w.word[i]);
-    for (int t = 0; t < kTokens; ++t) {
-      high[t] = dot_four<kKind == Kind::wide>(high[t], word, q + t * 2 * k + 4 * i);
-      dot[t] = dot_four<kKind == Kind::wide>(dot[t], word, q + t * 2 * k + kGroup + 4 * i);
-    }
+    const FourWeights four(hn::LoadU(TagU(), w.word[i]));
+    for (int t = 0; t < kTokens; ++t) sum[t].add(four, q + t * 2 * k + 8 * i);
   }
-  for (int t = 0; t < kTokens; ++t) dot[t] = hn::Add(hn::ShiftLeft<7>(high[t]), dot[t]);
+  for (int t = 0; t < kTokens; ++t) dots[t] = sum[t].total();
 }
 
 template <Kind kKind, int kTokens>
@@ -156,19 +150,19 @@ HWY_INLINE void multiply_tile(const PanelGroup* panel, int offset, const Prepare
     VecF minimum = hn::Zero(TagF());
     if constexpr (kKind == Kind::split) {
       VecI last[kTokens];
-      for (int t = 0; t < kTokens; ++t) dot[t] = start_of(offset, stats[t * groups].half[0]);
-      dot_panel<kKind, kTokens, 0, 4>(w, q, x.k, dot);
-      for (int t = 0; t < kTokens; ++t) last[t] = start_of(offset, stats[t * groups].half[1]);
-      dot_panel<kKind, kTokens, 4, 8>(w, q, x.k, last);
+      dot_panel<kTokens, 0, 4>(w, q, x.k, dot);
+      dot_panel<kTokens, 4, 8>(w, q, x.k, last);
       const VecF multiplier[2] = {hn::LoadU(TagF(), w.multiplier[0]), hn::LoadU(TagF(), w.multiplier[1])};
-      for (int t = 0; t < kTokens; ++t) product[t] = join_halves(dot[t], last[t], multiplier);
-    } else {
       for (int t = 0; t < kTokens; ++t) {
         const GroupStats& s = stats[t * groups];
-        dot[t] = kKind == Kind::affine ? hn::Zero(TagI()) : start_of(offset, s.half[0] + s.half[1]);
+        product[t] = join_halves(less_offset(dot[t], offset, s.half[0]), less_offset(last[t], offset, s.half[1]), multiplier);
       }
-      dot_panel<kKind, kTokens, 0, 8>(w, q, x.k, dot);
-      for (int t = 0; t < kTokens; ++t) product[t] = to_floats(dot[t]);
+    } else {
+      dot_panel<kTokens, 0, 8>(w, q, x.k, dot);
+      for (int t = 0; t < kTokens; ++t) {
+        const GroupStats& s = stats[t * groups];
+        product[t] = to_floats(kKind == Kind::affine ? dot[t] : less_offset(dot[t], offset, s.half[0] + s.half[1]));
+      }
       if constexpr (kKind == Kind::affine) minimum = hn::LoadU(TagF(), w.minimum);
     }
     const VecF scale = hn::LoadU(TagF(), w.scale);

@@ -30,7 +30,7 @@ struct GroupStats {
 struct Prepared {
   int64_t k = 0, k_padded = 0;
   float* values = nullptr;      // [T, k_padded]
-  int8_t* q = nullptr;          // [T, K / 32, 2, 32]: each group's high limbs, then its low ones (quant/groups.h)
+  int8_t* q = nullptr;          // [T, 2 K] bytes, laid out as the machine likes (word_dot-inl.h)
   GroupStats* stats = nullptr;  // [T, K / 32]
 
   Prepared from(int64_t t) const {

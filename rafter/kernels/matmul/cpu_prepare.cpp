@@ -12,6 +12,7 @@
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 //
 #include "rafter/kernels/float_rows-inl.h"
+#include "rafter/kernels/matmul/word_dot-inl.h"
 #include "rafter/kernels/row_norm-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -37,7 +38,6 @@ void normalise(const float* norm, double epsilon, int64_t k, int64_t k_padded, f
 void quantise_group(const float* x, int8_t* q, GroupStats& stats) {
   const TagF f;
   const TagI i;
-  const hn::Rebind<int8_t, TagI> d8;
   constexpr int kVectors = static_cast<int>(kGroup) / kLanes;
   VecF v[kVectors];
   VecF top = hn::Zero(f), probe = hn::Zero(f);
@@ -54,9 +54,7 @@ void quantise_group(const float* x, int8_t* q, GroupStats& stats) {
     VecI sum = hn::Zero(i);
     for (int j = half * kVectors / 2; j < (half + 1) * kVectors / 2; ++j) {
       const VecI rounded = hn::NearestInt(hn::IfThenElseZero(usable, hn::Mul(v[j], inverse)));
-      const VecI high = hn::ShiftRight<7>(hn::Add(rounded, hn::Set(i, quant::kLimb / 2)));
-      hn::StoreU(hn::DemoteTo(d8, high), d8, q + j * kLanes);
-      hn::StoreU(hn::DemoteTo(d8, hn::Sub(rounded, hn::ShiftLeft<7>(high))), d8, q + kGroup + j * kLanes);
+      store_activations(rounded, q + 2 * j * kLanes);
       sum = hn::Add(sum, rounded);
     }
     stats.half[half] = hn::GetLane(hn::SumOfLanes(i, sum));

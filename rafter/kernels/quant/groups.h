@@ -7,10 +7,10 @@
 // in f32, group after group. A Q6_K group has two scales, one for each half: d_w (q_w . q_x) is then
 // d (scale_0 dot_0 + scale_1 dot_1).
 //
-// q_x has 15 bits, held as two int8 limbs, q = 128 high + low, so that byte dot products do the work: one for each limb.
-// One int8 limb alone would be twice as fast, but its rounding is chaotic: a last-bit difference between two machines, or
-// between two orders of addition, flips a rounding, and thirty layers turn the flips into other words. With 15 bits the
-// rounding of activations is lost in that of f32.
+// q_x has 15 bits: two int8 limbs, q = 128 high + low, where there are byte dot products to take one for each limb, else a
+// 16-bit number. One int8 limb alone would be twice as fast, but its rounding is chaotic: a last-bit difference between two
+// machines, or between two orders of addition, flips a rounding, and thirty layers turn the flips into other words. With 15
+// bits the rounding of activations is lost in that of f32.
 #pragma once
 
 #include <cfloat>
@@ -23,8 +23,7 @@
 namespace rafter::quant {
 
 inline constexpr int kGroup = 32;
-inline constexpr int kLimb = 128;         // q = kLimb * high + low
-inline constexpr int kTop = 127 * kLimb;  // the largest |q|: high and low both fit in int8
+inline constexpr int kTop = 127 * 128;  // the largest |q|: both limbs fit in int8
 
 // A group of activations.
 struct GroupScale {
@@ -32,8 +31,7 @@ struct GroupScale {
   int32_t sum;  // of q
 };
 
-// Writes the group's high limbs to q[0..31] and its low ones to q[32..63].
-inline GroupScale quantise_group(const float* x, int8_t* q) {
+inline GroupScale quantise_group(const float* x, int16_t* q) {
   float top = 0, probe = 0;
   for (int i = 0; i < kGroup; ++i) {
     top = std::fmax(top, std::fabs(x[i]));
@@ -44,11 +42,8 @@ inline GroupScale quantise_group(const float* x, int8_t* q) {
   const float inverse = scale >= FLT_MIN ? 1.0f / scale : 0.0f;
   GroupScale result{scale, 0};
   for (int i = 0; i < kGroup; ++i) {
-    const auto value = static_cast<int32_t>(inverse > 0 ? std::lrintf(x[i] * inverse) : 0);
-    const int32_t high = (value + kLimb / 2) >> 7;
-    q[i] = static_cast<int8_t>(high);
-    q[kGroup + i] = static_cast<int8_t>(value - kLimb * high);
-    result.sum += value;
+    q[i] = static_cast<int16_t>(inverse > 0 ? std::lrintf(x[i] * inverse) : 0);
+    result.sum += q[i];
   }
   return result;
 }
