@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "rafter/kernels/attention/cpu_parts.h"
+#include "rafter/kernels/prefetch.h"
 #include "rafter/kernels/simd_targets.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -38,6 +39,7 @@ constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 template <typename Read>
 struct Pages {
   const uint8_t *k[2], *v[2];
+  const uint8_t *next_k[2], *next_v[2];  // the pages to be read after these, or these again
   int64_t head_dim;
 
   int64_t row_bytes() const { return head_dim * Read::kBytes; }
@@ -47,6 +49,7 @@ struct Pages {
   template <typename Body>
   HWY_INLINE void for_each_element(const Body& body) const {
     for (int64_t byte = 0; byte < row_bytes(); byte += 16) {
+      prefetch_share(byte);
       Words words[kParts];
       for (int part = 0; part < kParts; ++part) {
         const int lane = part * kLanes;
@@ -57,6 +60,16 @@ struct Pages {
         VecF key[kParts];
         for (int part = 0; part < kParts; ++part) key[part] = Read::in_word(words[part].word[i / kInWord], i % kInWord);
         body(byte / Read::kBytes + i, key);
+      }
+    }
+  }
+  // Asks memory for as much of the next pages as these give in sixteen bytes of each key, in the order they lie: a little
+  // at a time, since a processor with too many requests under way stops and waits for them.
+  HWY_INLINE void prefetch_share(int64_t byte) const {
+    for (int which = 0; which < 2; ++which) {
+      for (int64_t line = byte * kPageTokens; line < (byte + 16) * kPageTokens; line += 64) {
+        prefetch(next_k[which] + line);
+        prefetch(next_v[which] + line);
       }
     }
   }
@@ -250,13 +263,19 @@ void start(int64_t head_dim, State* state) {
   state->top = kMinusInfinity;
 }
 
+// Pages `p` and `p + 1` as far as they hold positions below `end`, where `p` does; the last that does takes the others' place.
 template <typename Read>
-Pages<Read> pages_of(const Keys& keys, int64_t p, bool both) {
-  Pages<Read> pages{{}, {}, keys.head_dim};
+Pages<Read> pages_of(const Keys& keys, int64_t p, int64_t end) {
+  const int64_t last = (end - 1) / kPageTokens;
+  Pages<Read> pages;
+  pages.head_dim = keys.head_dim;
   for (int which = 0; which < 2; ++which) {
-    const int64_t offset = keys.pages[p + (both ? which : 0)] * keys.page_bytes;
-    pages.k[which] = reinterpret_cast<const uint8_t*>(keys.k + offset);
-    pages.v[which] = reinterpret_cast<const uint8_t*>(keys.v + offset);
+    const int64_t now = keys.pages[std::min(p + which, last)] * keys.page_bytes;
+    const int64_t next = keys.pages[std::min(p + 2 + which, last)] * keys.page_bytes;
+    pages.k[which] = reinterpret_cast<const uint8_t*>(keys.k + now);
+    pages.v[which] = reinterpret_cast<const uint8_t*>(keys.v + now);
+    pages.next_k[which] = reinterpret_cast<const uint8_t*>(keys.k + next);
+    pages.next_v[which] = reinterpret_cast<const uint8_t*>(keys.v + next);
   }
   return pages;
 }
@@ -269,7 +288,7 @@ void attend_with(const Keys& keys, int64_t block, int64_t rows, const float* que
   for (int64_t p = block * attention_cpu::kBlockPages; p < (block + 1) * attention_cpu::kBlockPages; p += 2) {
     const int64_t start = p * kPageTokens, count = std::min<int64_t>(kPair, end - start);
     if (count <= 0) return;
-    const Pages<Read> pages = pages_of<Read>(keys, p, count > kPageTokens);
+    const Pages<Read> pages = pages_of<Read>(keys, p, end);
     if (once) {
       attend_some(queries, pages, start, rows, last, states, 0);
       continue;

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "rafter/kernels/matmul/cpu_parts.h"
+#include "rafter/kernels/prefetch.h"
 #include "rafter/kernels/simd_targets.h"
 #include "rafter/ops/block_formats.h"
 
@@ -71,7 +72,7 @@ HWY_INLINE void multiply_once_part(const uint8_t* rows, ptrdiff_t stride, const 
   constexpr int kShare = kLanes * Format::kBlockBytes / Format::kGroupsPerBlock;  // bytes of a group
   VecF sum = hn::Zero(TagF());
   for_each_group(Format(), rows, stride, 0, x.k / kGroup, [&](int64_t g, const Group& w) HWY_ATTR {
-    for (int line = 0; line < kShare; line += 64) matmul_cpu::prefetch(ahead + g * kShare + line);
+    for (int line = 0; line < kShare; line += 64) prefetch(ahead + g * kShare + line);
     const int8_t* q = x.q + 2 * g * kGroup;
     const GroupStats& stats = x.stats[g];
     VecF dot;

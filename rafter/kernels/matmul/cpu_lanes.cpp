@@ -2,15 +2,16 @@
 // dot products of block formats in the processor's own byte instructions. One token streams the weights, fetched some
 // 24 KB ahead; more tokens share what was unpacked of them.
 //
-// Measured on one core of a Zen 4 at 3.6 GHz, gate and up of SmolLM2-135M (q4_1, 3072 x 576): one token 3440 us by
-// 01_naive, 41 us here (27 GB/s of weights that the caches hold; from memory what memory gives); 64 tokens 571 ms and
-// 0.80 ms (141 G multiply-adds/s).
+// Measured on one core of a Zen 4 at 3.6 GHz, gate and up of SmolLM2-135M (q4_1, 3072 x 576): one token 3530 us by
+// 01_naive, 46 us here (24 GB/s of weights that the caches hold; from memory what memory gives); 64 tokens 303 ms and
+// 1.32 ms (86 G multiply-adds/s).
 #include <algorithm>
 #include <atomic>
 
 #include "rafter/base/threads.h"
 #include "rafter/kernels/matmul/cpu_lanes.h"
 #include "rafter/kernels/matmul/cpu_parts.h"
+#include "rafter/kernels/prefetch.h"
 #include "rafter/ops/matmul.h"
 
 namespace rafter {
@@ -124,7 +125,7 @@ class Multiplication {
       const Piece piece = piece_of(item);
       for (int which = 0; which <= (gated_ ? 1 : 0); ++which) {
         const Tensor& w = weight(op_, piece.weight + which);
-        for (int64_t line = 0; line < kRows * w.row_stride; line += 64) matmul_cpu::prefetch(w.row(piece.row) + line);
+        for (int64_t line = 0; line < kRows * w.row_stride; line += 64) prefetch(w.row(piece.row) + line);
       }
     }
   }

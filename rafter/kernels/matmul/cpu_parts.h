@@ -39,9 +39,6 @@ struct Prepared {
   }
 };
 
-// Into the L2 cache: its queue of lines to come is longer than that of L1.
-inline void prefetch(const void* p) { __builtin_prefetch(p, 0, 2); }
-
 struct PrepareKernels {
   // One row of x, K values of `dtype`, to row 0 of `out`. `norm` may be null. `row` is scratch of k_padded floats, used
   // where out has no values.
