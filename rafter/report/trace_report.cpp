@@ -66,12 +66,13 @@ std::string trace_text(const Engine& engine, const StepTrace& trace, bool layers
   const Cost total = trace.cost();
   add_line(table, "sum of the ops", total, trace.op_seconds(), trace.step_seconds);
   add_line(table, "the step as a whole", total, trace.step_seconds, trace.step_seconds);
+  const bool overlap = trace.gap_seconds() < 0 && engine.options().device.kind == DeviceKind::cuda;
   const double rate = trace.step_seconds > 0 ? static_cast<double>(trace.tokens) / trace.step_seconds : 0;
   return fmt::format("{} {} on {}: {}\n\n{}\nThe step takes {} (IQR {}): {:.1f} tokens/s. Step less sum: {} ({}){}\n{}\n",
                      engine.config().name, name(engine.checkpoint().dtype()), to_string(engine.options().device), what(trace),
                      table.text(), format_seconds(trace.step_seconds), format_seconds(trace.step_iqr), rate,
                      format_seconds(trace.gap_seconds()), share(trace.gap_seconds(), trace.step_seconds),
-                     trace.gap_seconds() < 0 ? ": ops overlap in the step." : ".", trace.method);
+                     overlap ? ": ops overlap in the step." : ".", trace.method);
 }
 
 std::string trace_json(const Engine& engine, const StepTrace& trace, const std::string& command) {
