@@ -14,9 +14,12 @@ std::string three_digits(double value) {
   return fmt::format("{:.{}f}", value, magnitude < 9.995 ? 2 : magnitude < 99.95 ? 1 : 0);
 }
 
+// The smallest magnitude that three digits show as `whole` of a unit: it belongs to the next one.
+double rounds_to(double whole) { return whole - 0.5; }
+
 std::string scaled(double value, double step, const std::array<const char*, 6>& prefixes, const std::string& unit) {
   size_t i = 0;
-  while (std::fabs(value) >= step && i + 1 < prefixes.size()) {
+  while (std::fabs(value) >= rounds_to(step) && i + 1 < prefixes.size()) {
     value /= step;
     ++i;
   }
@@ -37,9 +40,9 @@ std::string format_capacity(int64_t bytes) {
 
 std::string format_seconds(double seconds) {
   const double magnitude = std::fabs(seconds);
-  if (magnitude < 1e-6) return three_digits(seconds * 1e9) + " ns";
-  if (magnitude < 1e-3) return three_digits(seconds * 1e6) + " us";
-  if (magnitude < 1.0) return three_digits(seconds * 1e3) + " ms";
+  if (magnitude * 1e9 < rounds_to(1000)) return three_digits(seconds * 1e9) + " ns";
+  if (magnitude * 1e6 < rounds_to(1000)) return three_digits(seconds * 1e6) + " us";
+  if (magnitude * 1e3 < rounds_to(1000)) return three_digits(seconds * 1e3) + " ms";
   return three_digits(seconds) + " s";
 }
 

@@ -38,6 +38,11 @@ TEST(Units, KeepThreeDigits) {
   EXPECT_EQ(format_bytes(999), "999 B");
   EXPECT_EQ(format_capacity(int64_t{150} << 30), "150 GiB");
   EXPECT_EQ(format_rate(1.7e12, "B"), "1.70 TB/s");
+  // What rounds to 1000 of a unit is 1 of the next.
+  EXPECT_EQ(format_seconds(0.9999e-6), "1.00 us");
+  EXPECT_EQ(format_seconds(0.99999), "1.00 s");
+  EXPECT_EQ(format_bytes(999.9e6), "1.00 GB");
+  EXPECT_EQ(format_bytes(999.4e6), "999 MB");
 }
 
 // The published test vectors of Philox 4x32-10 (Random123, kat_vectors): counter 0 and key 0; all ones.
