@@ -8,7 +8,7 @@
 #include "rafter/kernels/simd_target.h"
 #include "rafter/measure/gpu_state.h"
 #include "rafter/report/build_info.h"
-#include "rafter/report/json_value.h"
+#include "rafter/base/json_value.h"
 
 namespace rafter {
 

@@ -8,7 +8,7 @@
 #include "rafter/cli/output.h"
 #include "rafter/cli/text_options.h"
 #include "rafter/cli/verb.h"
-#include "rafter/report/json_value.h"
+#include "rafter/base/json_value.h"
 
 namespace rafter {
 

@@ -7,7 +7,7 @@
 #include "rafter/cli/values.h"
 #include "rafter/cli/verb.h"
 #include "rafter/models/checkpoint.h"
-#include "rafter/report/json_value.h"
+#include "rafter/base/json_value.h"
 #include "rafter/report/table.h"
 
 namespace rafter {

@@ -6,7 +6,7 @@
 
 #include "rafter/base/error.h"
 #include "rafter/measure/op_shape.h"
-#include "rafter/measure/statistics.h"
+#include "rafter/base/statistics.h"
 #include "rafter/measure/workload.h"
 
 namespace rafter {

@@ -16,7 +16,7 @@ Cost cost(const OpView& op, const CostContext&) {
   const Tensor& in = op.inputs[x];
   return {.bytes_read = static_cast<double>(in.bytes()),
           .bytes_written = static_cast<double>(op.outputs[index].bytes()),
-          .flops = static_cast<double>(in.shape.elements())};
+          .work = work_on(MathUnit::fp32, static_cast<double>(in.shape.elements()))};
 }
 
 std::vector<Doubles> reference(const OpView& op) {

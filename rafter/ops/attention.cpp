@@ -35,7 +35,7 @@ Cost cost(const OpView& op, const CostContext& context) {
   const double key_bytes = static_cast<double>(a.kv_heads * row_bytes(op.inputs[k_cache].dtype, a.head_dim));
   return {.bytes_read = static_cast<double>(op.inputs[q].bytes()) + 2 * keys * key_bytes,
           .bytes_written = static_cast<double>(op.outputs[out].bytes()),
-          .flops = 4.0 * pairs * static_cast<double>(a.q_heads * a.head_dim)};
+          .work = work_on(multiplies(op.inputs[k_cache].dtype), 4.0 * pairs * static_cast<double>(a.q_heads * a.head_dim))};
 }
 
 std::vector<Doubles> reference(const OpView& op) {

@@ -38,7 +38,8 @@ Cost cost(const OpView& op, const CostContext&) {
     if (input.present()) total.bytes_read += static_cast<double>(input.bytes());
   }
   total.bytes_written = static_cast<double>(op.outputs[y].bytes());
-  total.flops = 2.0 * static_cast<double>(op.inputs[x].shape.elements()) * static_cast<double>(total_n(op));
+  total.work = work_on(multiplies(op.inputs[weights].dtype),
+                       2.0 * static_cast<double>(op.inputs[x].shape.elements()) * static_cast<double>(total_n(op)));
   return total;
 }
 

@@ -1,6 +1,7 @@
 #include "rafter/ops/op_info.h"
 
 #include <array>
+#include <numeric>
 
 #include "rafter/base/error.h"
 #include "rafter/ops/advance.h"
@@ -39,10 +40,29 @@ void require(bool holds, const OpView& op, std::string_view rule) {
   }
 }
 
+std::string_view name(MathUnit unit) {
+  constexpr std::array<std::string_view, kMathUnitCount> names = {"fp64", "fp32", "tf32", "f16", "bf16", "fp8", "int8"};
+  return names[static_cast<size_t>(unit)];
+}
+
+MathUnit multiplies(DType weights) {
+  if (is_quantised(weights)) return MathUnit::int8;
+  if (weights == DType::bf16) return MathUnit::bf16;
+  return weights == DType::f16 ? MathUnit::f16 : MathUnit::fp32;
+}
+
+std::array<double, kMathUnitCount> work_on(MathUnit unit, double flops) {
+  std::array<double, kMathUnitCount> work{};
+  work[static_cast<size_t>(unit)] = flops;
+  return work;
+}
+
+double Cost::flops() const { return std::accumulate(work.begin(), work.end(), 0.0); }
+
 Cost& Cost::operator+=(const Cost& other) {
   bytes_read += other.bytes_read;
   bytes_written += other.bytes_written;
-  flops += other.flops;
+  for (size_t i = 0; i < work.size(); ++i) work[i] += other.work[i];
   return *this;
 }
 

@@ -17,7 +17,7 @@ Cost cost(const OpView& op, const CostContext&) {
   const Tensor &in = op.inputs[x], &out = op.outputs[y];
   return {.bytes_read = static_cast<double>(in.bytes() + op.inputs[weight].bytes()),
           .bytes_written = static_cast<double>(out.bytes()),
-          .flops = 4.0 * static_cast<double>(in.shape.elements())};
+          .work = work_on(MathUnit::fp32, 4.0 * static_cast<double>(in.shape.elements()))};
 }
 
 std::vector<Doubles> reference(const OpView& op) {

@@ -35,7 +35,7 @@ Cost cost(const OpView& op, const CostContext&) {
   return {.bytes_read = static_cast<double>(in.bytes()) + 4 * tokens,
           .bytes_written = static_cast<double>(op.outputs[q].bytes()) +
                            2 * tokens * static_cast<double>(a.kv_heads * row_bytes(k.dtype, a.head_dim)),
-          .flops = 3.0 * tokens * static_cast<double>((a.q_heads + a.kv_heads) * a.head_dim)};
+          .work = work_on(MathUnit::fp32, 3.0 * tokens * static_cast<double>((a.q_heads + a.kv_heads) * a.head_dim))};
 }
 
 namespace {

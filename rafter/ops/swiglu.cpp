@@ -16,7 +16,7 @@ Cost cost(const OpView& op, const CostContext&) {
   const Tensor& out = op.outputs[y];
   return {.bytes_read = static_cast<double>(op.inputs[gate_up].bytes()),
           .bytes_written = static_cast<double>(out.bytes()),
-          .flops = 5.0 * static_cast<double>(out.shape.elements())};
+          .work = work_on(MathUnit::fp32, 5.0 * static_cast<double>(out.shape.elements()))};
 }
 
 std::vector<Doubles> reference(const OpView& op) {

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "rafter/base/units.h"
-#include "rafter/measure/statistics.h"
+#include "rafter/base/statistics.h"
 
 namespace rafter {
 
@@ -70,7 +70,7 @@ std::vector<ResultRow> bench_rows(const BenchSubject& subject, std::span<const B
     row.iqr_s = seconds.iqr / steps;
     row.samples = seconds.samples;
     row.bytes = result.cost.bytes() / steps;
-    row.flops = result.cost.flops / steps;
+    row.flops = result.cost.flops() / steps;
     row.model = subject.model;
     row.executor = executor_name(decode ? subject.executor : ExecutorKind::eager);
     row.batch = result.batch;

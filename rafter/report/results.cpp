@@ -3,7 +3,7 @@
 #include <ctime>
 
 #include "rafter/report/build_info.h"
-#include "rafter/report/json_value.h"
+#include "rafter/base/json_value.h"
 
 namespace rafter {
 

@@ -4,7 +4,7 @@
 
 #include "rafter/base/units.h"
 #include "rafter/report/build_info.h"
-#include "rafter/report/json_value.h"
+#include "rafter/base/json_value.h"
 #include "rafter/report/table.h"
 
 namespace rafter {
@@ -18,7 +18,7 @@ std::string per_second(double amount, double seconds, double scale) {
 std::string share(double part, double whole) { return whole > 0 ? fmt::format("{:.1f}%", 100 * part / whole) : "-"; }
 
 std::vector<std::string> numbers(const Cost& cost, double seconds, double step_seconds) {
-  return {format_bytes(cost.bytes()), cost.flops > 0 ? format_si(cost.flops, "FLOP") : "-", format_seconds(seconds),
+  return {format_bytes(cost.bytes()), cost.flops() > 0 ? format_si(cost.flops(), "FLOP") : "-", format_seconds(seconds),
           per_second(cost.bytes(), seconds, 1e9), share(seconds, step_seconds)};
 }
 
@@ -91,7 +91,7 @@ std::string trace_json(const Engine& engine, const StepTrace& trace, const std::
                   {"ops_s", number_or_null(trace.op_seconds())},
                   {"gap_s", number_or_null(trace.gap_seconds())},
                   {"bytes", trace.cost().bytes()},
-                  {"flops", trace.cost().flops}};
+                  {"flops", trace.cost().flops()}};
   json["method"] = trace.method;
   json["ops"] = Json::array();
   for (const TracedOp& op : trace.ops) {
@@ -102,7 +102,7 @@ std::string trace_json(const Engine& engine, const StepTrace& trace, const std::
                            {"kernel", op.kernel},
                            {"bytes_read", op.cost.bytes_read},
                            {"bytes_written", op.cost.bytes_written},
-                           {"flops", op.cost.flops},
+                           {"flops", op.cost.flops()},
                            {"time_s", number_or_null(op.seconds)},
                            {"iqr_s", number_or_null(op.iqr)}});
   }

@@ -64,11 +64,11 @@ TEST(Bench, CostsGrowWithDepthAndCountEveryStep) {
   const BenchResult deep = run_bench(model.engine, {BenchKind::decode, 4, 50}, 1);
   const Plan& plan = model.engine.decode_program(true).plan();
   double expected = 0;
-  for (int64_t context = 0; context < 4; ++context) expected += plan_cost(plan, {context}).flops;
-  EXPECT_DOUBLE_EQ(shallow.cost.flops, expected);
+  for (int64_t context = 0; context < 4; ++context) expected += plan_cost(plan, {context}).flops();
+  EXPECT_DOUBLE_EQ(shallow.cost.flops(), expected);
   // 50 more keys: 4 FLOP for each of q_width values, in each layer and step.
   const ModelConfig& c = model.engine.config();
-  EXPECT_DOUBLE_EQ(deep.cost.flops - shallow.cost.flops, static_cast<double>(4 * 50 * 4 * c.q_width() * c.layers));
+  EXPECT_DOUBLE_EQ(deep.cost.flops() - shallow.cost.flops(), static_cast<double>(4 * 50 * 4 * c.q_width() * c.layers));
   EXPECT_GT(deep.cost.bytes(), shallow.cost.bytes());
 }
 

@@ -36,7 +36,7 @@ TEST(Trace, ADecodeStepHasEveryOpOfThePlanWithItsTimeAndCost) {
     EXPECT_FALSE(trace.ops[i].shape.empty()) << trace.ops[i].name;
     EXPECT_FALSE(trace.ops[i].kernel.empty()) << trace.ops[i].name;
   }
-  EXPECT_DOUBLE_EQ(trace.cost().flops, plan_cost(plan, {20}).flops);
+  EXPECT_DOUBLE_EQ(trace.cost().flops(), plan_cost(plan, {20}).flops());
   EXPECT_DOUBLE_EQ(trace.cost().bytes(), plan_cost(plan, {20}).bytes());
   EXPECT_GT(trace.step_seconds, 0);
   EXPECT_DOUBLE_EQ(trace.gap_seconds(), trace.step_seconds - trace.op_seconds());
@@ -49,7 +49,7 @@ TEST(Trace, APrefillStepAtADepth) {
   Model model;
   const StepTrace trace = trace_step(model.engine, traced(16, 24));
   EXPECT_EQ(trace.tokens, 24);
-  EXPECT_DOUBLE_EQ(trace.cost().flops, plan_cost(model.engine.prefill_program(24, LogitRows::last).plan(), {16}).flops);
+  EXPECT_DOUBLE_EQ(trace.cost().flops(), plan_cost(model.engine.prefill_program(24, LogitRows::last).plan(), {16}).flops());
   EXPECT_GT(trace.op_seconds(), 0);
 }
 

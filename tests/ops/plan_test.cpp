@@ -45,7 +45,7 @@ TEST(Cost, OfAMatmulCountsEachByteOnce) {
   const Cost c = cost(operands.view(plan.ops()[0]), {});
   EXPECT_EQ(c.bytes_read, 2 * 8 * 2 + 5 * 8 * 2);
   EXPECT_EQ(c.bytes_written, 2 * 5 * 4);
-  EXPECT_EQ(c.flops, 2 * 2 * 5 * 8);
+  EXPECT_EQ(c.flops(), 2 * 2 * 5 * 8);
 }
 
 // Qwen2.5-1.5B's decode attention at 1024 keys: 2 KV heads of 128, bf16, K and V.
@@ -64,10 +64,10 @@ TEST(Cost, OfAttentionReadsTheCacheOnceAndHalvesTheCausalSquare) {
   const Plan decode = attention(OpKind::attention_decode, 1, 1);
   const Cost one = cost(decode.operands(decode.ops()[0]).view(decode.ops()[0]), {.context = 1023});
   EXPECT_EQ(one.bytes_read, 1536 * 2 + 2.0 * 1024 * 2 * 128 * 2);
-  EXPECT_EQ(one.flops, 4.0 * 1024 * 1536);
+  EXPECT_EQ(one.flops(), 4.0 * 1024 * 1536);
   const Plan prefill = attention(OpKind::attention_prefill, 64, 1);
   const Cost many = cost(prefill.operands(prefill.ops()[0]).view(prefill.ops()[0]), {.context = 0});
-  EXPECT_EQ(many.flops, 4.0 * (64 * 65 / 2) * 1536);
+  EXPECT_EQ(many.flops(), 4.0 * (64 * 65 / 2) * 1536);
 }
 
 TEST(Registry, PicksTheHighestStepThatSupports) {

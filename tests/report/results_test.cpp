@@ -54,7 +54,7 @@ struct Bench {
     decode.test = {BenchKind::decode, 10, 64};
     decode.seconds = {1, 2, 2};
     decode.cost.bytes_read = 5000;
-    decode.cost.flops = 20000;
+    decode.cost.work = work_on(MathUnit::bf16, 20000);
     BenchResult prefill;
     prefill.test = {BenchKind::prefill, 100, 0};
     prefill.seconds = {0.5};

@@ -1,4 +1,4 @@
-#include "rafter/measure/statistics.h"
+#include "rafter/base/statistics.h"
 
 #include <algorithm>
 #include <cmath>

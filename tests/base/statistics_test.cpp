@@ -1,4 +1,4 @@
-#include "rafter/measure/statistics.h"
+#include "rafter/base/statistics.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,12 @@
+// The probes of the CPU.
+#pragma once
+
+#include <span>
+
+#include "rafter/machine/probe.h"
+
+namespace rafter::cpu {
+
+std::span<const Probe> probes();
+
+}  // namespace rafter::cpu

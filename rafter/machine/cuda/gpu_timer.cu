@@ -1,0 +1,99 @@
+// The gate and the clock reader around timed work; see gpu_timer.h.
+#include "rafter/machine/cuda/gpu_timer.h"
+
+#include "rafter/device/cuda/launch.h"
+#include "rafter/machine/cuda/stopwatch.cuh"
+
+namespace rafter::cuda {
+
+namespace {
+
+constexpr int64_t kLongestWait = 2'000'000'000;  // ns; a host that dies must not hang the GPU
+constexpr int64_t kClockSpin = 20'000;           // ns; %globaltimer counts in steps of 32 ns on Hopper
+
+__global__ void wait_for_host(const volatile int* open) {
+  const int64_t start = global_nanoseconds();
+  while (*open == 0 && global_nanoseconds() - start < kLongestWait) {
+  }
+}
+
+__global__ void read_clock(Stamp* out) {
+  const Stopwatch watch;
+  Stamp stamp;
+  do stamp = watch.read();
+  while (stamp.nanoseconds < kClockSpin);
+  *out = stamp;
+}
+
+__global__ void overwrite(uint4* data, int64_t count, unsigned value) {
+  for (int64_t i = blockIdx.x * int64_t{blockDim.x} + threadIdx.x; i < count; i += int64_t{gridDim.x} * blockDim.x) {
+    data[i] = make_uint4(value, value + 1, value + 2, static_cast<unsigned>(i));
+  }
+}
+
+}  // namespace
+
+// Host memory that the GPU reads: the flag, and the clock that was read.
+struct GpuTimer::Gate {
+  explicit Gate(Device& device) : device(device) {
+    memory = device.allocate_pinned(sizeof(int) + sizeof(Stamp) + 64);
+    open = static_cast<volatile int*>(memory);
+    clock = reinterpret_cast<Stamp*>(static_cast<char*>(memory) + 64);
+  }
+  ~Gate() { device.free_pinned(memory); }
+  Gate(const Gate&) = delete;
+  Gate& operator=(const Gate&) = delete;
+  Device& device;
+  void* memory;
+  volatile int* open;
+  Stamp* clock;
+};
+
+GpuTimer::GpuTimer(Device& device)
+    : stream_(device.make_stream()),
+      start_(stream_->make_event()),
+      end_(stream_->make_event()),
+      gate_(std::make_unique<Gate>(device)),
+      junk_(device, 3 * device.info().l2_bytes),
+      default_clock_hz_(device.info().clock_hz) {}
+
+GpuTimer::~GpuTimer() = default;
+
+Sample GpuTimer::time(const Work& work, const Work& before) {
+  if (before) before(*stream_);
+  *gate_->open = 0;
+  launch(*stream_, {.grid = dim3(1), .block = dim3(1)}, wait_for_host, static_cast<const volatile int*>(gate_->open));
+  stream_->record(*start_);
+  work(*stream_);
+  stream_->record(*end_);
+  launch(*stream_, {.grid = dim3(1), .block = dim3(1)}, read_clock, gate_->clock);
+  *gate_->open = 1;
+  stream_->synchronize();
+  return {end_->seconds_since(*start_), gate_->clock->hz()};
+}
+
+void GpuTimer::flush_l2(Stream& stream) {
+  static unsigned round = 0;
+  const int64_t count = junk_.bytes() / static_cast<int64_t>(sizeof(uint4));
+  launch(stream, {.grid = dim3(1024), .block = dim3(256)}, overwrite, static_cast<uint4*>(junk_.data()), count, ++round);
+}
+
+Estimate GpuTimer::seconds(const Work& work, const StopRule& rule, const Work& before) {
+  time(work, before);  // the first run loads code and fills TLBs
+  return measure([&] { return time(work, before); }, rule, default_clock_hz_);
+}
+
+Estimate GpuTimer::rate(double amount, const Work& work, const StopRule& rule, const Work& before) {
+  time(work, before);
+  const auto take = [&] {
+    const Sample sample = time(work, before);
+    return Sample{amount / sample.value, sample.clock_hz};
+  };
+  return measure(take, rule, default_clock_hz_);
+}
+
+Estimate GpuTimer::cold_rate(double amount, const Work& work, const StopRule& rule) {
+  return rate(amount, work, rule, [this](Stream& stream) { flush_l2(stream); });
+}
+
+}  // namespace rafter::cuda

@@ -1,0 +1,231 @@
+// DRAM bandwidth: the roof of everything that streams, by how much is streamed.
+//
+// Every thread moves 16 bytes at a time and has eight loads in flight, over a grid that fills the GPU many times. The roof
+// grows with the size, since the first and the last loads of a sweep leave the memory idle: a figure without its size says
+// little. Access that is not a plain sweep gets figures of its own: one 32-byte sector of every `stride` bytes, and segments of
+// `segment` bytes in random order. Only bytes that the program asked for count.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "rafter/base/units.h"
+#include "rafter/device/cuda/launch.h"
+#include "rafter/machine/cuda/gpu_timer.h"
+#include "rafter/machine/cuda/probe_list.h"
+#include "rafter/machine/cuda/streams.cuh"
+
+namespace rafter::cuda {
+
+namespace {
+
+constexpr int64_t kMi = int64_t{1} << 20;
+constexpr int kThreads = 512;
+
+// Reads only: a value that the sum will hardly take keeps the loads alive.
+template <int kInFlight>
+__global__ void read_stream(const uint4* in, int64_t count, uint4* out) {
+  uint4 sum{};
+  for (int64_t i = first<kInFlight>(); i < count; i += step<kInFlight>()) {
+    uint4 v[kInFlight];
+#pragma unroll
+    for (int u = 0; u < kInFlight; ++u) v[u] = i + u * blockDim.x < count ? load_once(in + i + u * blockDim.x) : uint4{};
+#pragma unroll
+    for (int u = 0; u < kInFlight; ++u) sum = mix(sum, v[u]);
+  }
+  if (sum.x == 0x12345678u && sum.y == 0x9abcdef0u) *out = sum;
+}
+
+template <int kInFlight>
+__global__ void write_stream(uint4* out, int64_t count, unsigned value) {
+  for (int64_t i = first<kInFlight>(); i < count; i += step<kInFlight>()) {
+#pragma unroll
+    for (int u = 0; u < kInFlight; ++u) {
+      const int64_t at = i + u * blockDim.x;
+      if (at < count) store_once(out + at, make_uint4(value, value + 1, value + 2, static_cast<unsigned>(at)));
+    }
+  }
+}
+
+template <int kInFlight>
+__global__ void copy_stream(const uint4* in, uint4* out, int64_t count) {
+  for (int64_t i = first<kInFlight>(); i < count; i += step<kInFlight>()) {
+    uint4 v[kInFlight];
+#pragma unroll
+    for (int u = 0; u < kInFlight; ++u) v[u] = i + u * blockDim.x < count ? load_once(in + i + u * blockDim.x) : uint4{};
+#pragma unroll
+    for (int u = 0; u < kInFlight; ++u) {
+      if (i + u * blockDim.x < count) store_once(out + i + u * blockDim.x, v[u]);
+    }
+  }
+}
+
+__device__ inline uint4 scaled_sum(const uint4& a, const uint4& b, float scale) {
+  const auto f = [&](unsigned x, unsigned y) { return __float_as_uint(__uint_as_float(x) + scale * __uint_as_float(y)); };
+  return make_uint4(f(a.x, b.x), f(a.y, b.y), f(a.z, b.z), f(a.w, b.w));
+}
+
+// out = a + scale * b, McCalpin's STREAM triad.
+template <int kInFlight>
+__global__ void triad_stream(const uint4* a, const uint4* b, uint4* out, int64_t count, float scale) {
+  for (int64_t i = first<kInFlight>(); i < count; i += step<kInFlight>()) {
+    uint4 va[kInFlight], vb[kInFlight];
+#pragma unroll
+    for (int u = 0; u < kInFlight; ++u) {
+      const int64_t at = i + u * blockDim.x;
+      va[u] = at < count ? load_once(a + at) : uint4{};
+      vb[u] = at < count ? load_once(b + at) : uint4{};
+    }
+#pragma unroll
+    for (int u = 0; u < kInFlight; ++u) {
+      if (i + u * blockDim.x < count) store_once(out + i + u * blockDim.x, scaled_sum(va[u], vb[u], scale));
+    }
+  }
+}
+
+// Thread pairs read one sector (32 bytes) of every `stride` bytes.
+__global__ void strided_read(const uint4* in, int64_t sectors, int64_t stride, uint4* out) {
+  uint4 sum{};
+  const int64_t threads = int64_t{gridDim.x} * blockDim.x;
+#pragma unroll 8
+  for (int64_t i = blockIdx.x * int64_t{blockDim.x} + threadIdx.x; i < 2 * sectors; i += threads) {
+    sum = mix(sum, load_once(in + (i / 2) * (stride / 16) + i % 2));
+  }
+  if (sum.x == 0x12345678u && sum.y == 0x9abcdef0u) *out = sum;
+}
+
+// Segments of `segment` bytes (16 to 4096, a power of two) at random places: segment / 16 neighbouring threads share one.
+__global__ void random_read(const uint4* in, int64_t segments, int segment, int64_t reads, uint4* out) {
+  uint4 sum{};
+  const int per = segment / 16;
+  const int64_t threads = int64_t{gridDim.x} * blockDim.x;
+#pragma unroll 8
+  for (int64_t i = blockIdx.x * int64_t{blockDim.x} + threadIdx.x; i < reads * per; i += threads) {
+    const auto place = static_cast<int64_t>(scramble(static_cast<uint64_t>(i / per)) % static_cast<uint64_t>(segments));
+    sum = mix(sum, load_once(in + place * per + i % per));
+  }
+  if (sum.x == 0x12345678u && sum.y == 0x9abcdef0u) *out = sum;
+}
+
+struct Memory {
+  explicit Memory(Probing& probing)
+      : bytes(room(probing)), a(probing.device(), bytes), b(probing.device(), bytes), c(probing.device(), bytes) {}
+  // Up to 8 GiB each, and no more than a fifth of what is free.
+  static int64_t room(Probing& probing) {
+    int64_t bytes = 8192 * kMi;
+    while (bytes > kMi && bytes > probing.device().info().free_bytes / 5) bytes /= 2;
+    return bytes;
+  }
+  uint4* at(const Buffer& buffer) const { return static_cast<uint4*>(buffer.data()); }
+  int64_t bytes;
+  Buffer a, b, c;
+};
+
+int grid_for(const Probing& probing, int64_t count, int in_flight) {
+  const int64_t wanted = ceil_div(count, int64_t{kThreads} * in_flight);
+  return static_cast<int>(std::clamp<int64_t>(wanted, 1, int64_t{probing.info().multiprocessors} * 8));
+}
+
+struct Sweep {
+  const char* name;
+  int streams;  // that together make up the bytes of a size
+  void (*launch)(Stream&, const Memory&, int64_t count, int grid);
+};
+
+constexpr int kFlight = 8;
+
+constexpr Sweep kSweeps[] = {
+    {"dram.read", 1,
+     [](Stream& s, const Memory& m, int64_t count, int grid) {
+       launch(s, {.grid = dim3(grid), .block = dim3(kThreads)}, read_stream<kFlight>, m.at(m.a), count, m.at(m.c));
+     }},
+    {"dram.write", 1,
+     [](Stream& s, const Memory& m, int64_t count, int grid) {
+       launch(s, {.grid = dim3(grid), .block = dim3(kThreads)}, write_stream<kFlight>, m.at(m.c), count, 77u);
+     }},
+    {"dram.copy", 2,
+     [](Stream& s, const Memory& m, int64_t count, int grid) {
+       launch(s, {.grid = dim3(grid), .block = dim3(kThreads)}, copy_stream<kFlight>, m.at(m.a), m.at(m.c), count);
+     }},
+    {"dram.triad", 3,
+     [](Stream& s, const Memory& m, int64_t count, int grid) {
+       launch(s, {.grid = dim3(grid), .block = dim3(kThreads)}, triad_stream<4>, m.at(m.a), m.at(m.b), m.at(m.c), count, 0.5f);
+     }},
+};
+
+// The whole of a size is the traffic: a copy of 1 GiB reads half of it and writes half.
+void add_sweep(Probing& probing, GpuTimer& timer, const Memory& memory, const Sweep& sweep, int64_t bytes, bool warm) {
+  const int64_t count = bytes / sweep.streams / 16;
+  const double moved = static_cast<double>(count * 16 * sweep.streams);
+  const int grid = grid_for(probing, count, kFlight);
+  const auto work = [&](Stream& stream) { sweep.launch(stream, memory, count, grid); };
+  const StopRule rule = probing.rule(0.3);
+  const Estimate value = warm ? timer.rate(moved, work, rule, work) : timer.cold_rate(moved, work, rule);
+  probing.add({sweep.name, {{"bytes", static_cast<double>(bytes)}}, warm ? "warm" : "cold", "B/s", value, {}});
+}
+
+std::vector<int64_t> sizes(const Probing& probing, int64_t most) {
+  std::vector<int64_t> list;
+  const int64_t factor = probing.quick() ? 8 : 2;
+  for (int64_t bytes = kMi; bytes <= most; bytes *= factor) list.push_back(bytes);
+  if (list.back() != most) list.push_back(most);
+  if (most > 3072 * kMi) list.insert(std::prev(list.end()), 3072 * kMi);
+  return list;
+}
+
+void add_strided(Probing& probing, GpuTimer& timer, const Memory& memory) {
+  const int64_t span = std::min<int64_t>(memory.bytes, 2048 * kMi);
+  for (int64_t stride = 32; stride <= 4096; stride *= 2) {
+    const int64_t sectors = span / stride;
+    const auto work = [&](Stream& stream) {
+      launch(stream, {.grid = dim3(probing.info().multiprocessors * 8), .block = dim3(kThreads)}, strided_read,
+             memory.at(memory.a), sectors, stride, memory.at(memory.c));
+    };
+    probing.add({"dram.strided",
+                 {{"stride", static_cast<double>(stride)}},
+                 "cold",
+                 "B/s",
+                 timer.cold_rate(static_cast<double>(sectors * 32), work, probing.rule(0.2)),
+                 {}});
+  }
+}
+
+void add_random(Probing& probing, GpuTimer& timer, const Memory& memory) {
+  const int64_t span = std::min<int64_t>(memory.bytes, 4096 * kMi), wanted = 512 * kMi;
+  for (int segment = 32; segment <= 4096; segment *= 2) {
+    const int64_t reads = std::min(wanted, span) / segment;
+    const auto work = [&](Stream& stream) {
+      launch(stream, {.grid = dim3(probing.info().multiprocessors * 8), .block = dim3(kThreads)}, random_read,
+             memory.at(memory.a), span / segment, segment, reads, memory.at(memory.c));
+    };
+    probing.add({"dram.random",
+                 {{"segment", static_cast<double>(segment)}},
+                 "cold",
+                 "B/s",
+                 timer.cold_rate(static_cast<double>(reads * segment), work, probing.rule(0.2)),
+                 {}});
+  }
+}
+
+}  // namespace
+
+void probe_dram(Probing& probing) {
+  GpuTimer timer(probing.device());
+  const Memory memory(probing);
+  fill_random(timer.stream(), memory.a);
+  fill_random(timer.stream(), memory.b);
+  const std::vector<int64_t> cold = sizes(probing, memory.bytes);
+  const int64_t warm_limit = probing.info().l2_bytes;
+  double done = 0;
+  for (const Sweep& sweep : kSweeps) {
+    for (const int64_t bytes : cold) {
+      add_sweep(probing, timer, memory, sweep, bytes, false);
+      if (bytes <= warm_limit) add_sweep(probing, timer, memory, sweep, bytes, true);
+    }
+    probing.progress(++done / 6, sweep.name);
+  }
+  add_strided(probing, timer, memory);
+  probing.progress(5.0 / 6, "strided");
+  add_random(probing, timer, memory);
+}
+
+}  // namespace rafter::cuda

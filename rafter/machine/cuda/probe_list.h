@@ -1,0 +1,10 @@
+// Every probe of a CUDA GPU; one file each, of the same name.
+#pragma once
+
+#include "rafter/machine/probe.h"
+
+namespace rafter::cuda {
+
+void probe_dram(Probing& probing);
+
+}  // namespace rafter::cuda

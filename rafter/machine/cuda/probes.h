@@ -1,0 +1,12 @@
+// The probes of a CUDA GPU.
+#pragma once
+
+#include <span>
+
+#include "rafter/machine/probe.h"
+
+namespace rafter::cuda {
+
+std::span<const Probe> probes();
+
+}  // namespace rafter::cuda
