@@ -28,7 +28,7 @@ class GpuTimer {
   // Seconds of the work, launches included only as far as the GPU waits for them. `before` runs first, untimed.
   Sample time(const Work& work, const Work& before = {});
 
-  // Takes every line of the L2 cache for memory that no probe reads.
+  // Fills the L2 cache with clean lines of memory that no probe touches.
   void flush_l2(Stream& stream);
 
   // Estimates of seconds, and of `amount` a second.

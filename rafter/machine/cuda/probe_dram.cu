@@ -25,38 +25,32 @@ constexpr int kThreads = 512;
 template <int kInFlight>
 __global__ void read_stream(const uint4* in, int64_t count, uint4* out) {
   uint4 sum{};
-  for (int64_t i = first<kInFlight>(); i < count; i += step<kInFlight>()) {
+  for_groups<kInFlight>(count, [&](int64_t i, bool full) {
     uint4 v[kInFlight];
-#pragma unroll
-    for (int u = 0; u < kInFlight; ++u) v[u] = i + u * blockDim.x < count ? load_once(in + i + u * blockDim.x) : uint4{};
+    load_group(v, in, i, count, full);
 #pragma unroll
     for (int u = 0; u < kInFlight; ++u) sum = mix(sum, v[u]);
-  }
+  });
   if (sum.x == 0x12345678u && sum.y == 0x9abcdef0u) *out = sum;
 }
 
 template <int kInFlight>
 __global__ void write_stream(uint4* out, int64_t count, unsigned value) {
-  for (int64_t i = first<kInFlight>(); i < count; i += step<kInFlight>()) {
+  for_groups<kInFlight>(count, [&](int64_t i, bool full) {
+    uint4 v[kInFlight];
 #pragma unroll
-    for (int u = 0; u < kInFlight; ++u) {
-      const int64_t at = i + u * blockDim.x;
-      if (at < count) store_once(out + at, make_uint4(value, value + 1, value + 2, static_cast<unsigned>(at)));
-    }
-  }
+    for (int u = 0; u < kInFlight; ++u) v[u] = make_uint4(value, value + u, value + 2, static_cast<unsigned>(i));
+    store_group(out, v, i, count, full);
+  });
 }
 
 template <int kInFlight>
 __global__ void copy_stream(const uint4* in, uint4* out, int64_t count) {
-  for (int64_t i = first<kInFlight>(); i < count; i += step<kInFlight>()) {
+  for_groups<kInFlight>(count, [&](int64_t i, bool full) {
     uint4 v[kInFlight];
-#pragma unroll
-    for (int u = 0; u < kInFlight; ++u) v[u] = i + u * blockDim.x < count ? load_once(in + i + u * blockDim.x) : uint4{};
-#pragma unroll
-    for (int u = 0; u < kInFlight; ++u) {
-      if (i + u * blockDim.x < count) store_once(out + i + u * blockDim.x, v[u]);
-    }
-  }
+    load_group(v, in, i, count, full);
+    store_group(out, v, i, count, full);
+  });
 }
 
 __device__ inline uint4 scaled_sum(const uint4& a, const uint4& b, float scale) {
@@ -67,19 +61,14 @@ __device__ inline uint4 scaled_sum(const uint4& a, const uint4& b, float scale) 
 // out = a + scale * b, McCalpin's STREAM triad.
 template <int kInFlight>
 __global__ void triad_stream(const uint4* a, const uint4* b, uint4* out, int64_t count, float scale) {
-  for (int64_t i = first<kInFlight>(); i < count; i += step<kInFlight>()) {
+  for_groups<kInFlight>(count, [&](int64_t i, bool full) {
     uint4 va[kInFlight], vb[kInFlight];
+    load_group(va, a, i, count, full);
+    load_group(vb, b, i, count, full);
 #pragma unroll
-    for (int u = 0; u < kInFlight; ++u) {
-      const int64_t at = i + u * blockDim.x;
-      va[u] = at < count ? load_once(a + at) : uint4{};
-      vb[u] = at < count ? load_once(b + at) : uint4{};
-    }
-#pragma unroll
-    for (int u = 0; u < kInFlight; ++u) {
-      if (i + u * blockDim.x < count) store_once(out + i + u * blockDim.x, scaled_sum(va[u], vb[u], scale));
-    }
-  }
+    for (int u = 0; u < kInFlight; ++u) va[u] = scaled_sum(va[u], vb[u], scale);
+    store_group(out, va, i, count, full);
+  });
 }
 
 // Thread pairs read one sector (32 bytes) of every `stride` bytes.

@@ -7,4 +7,7 @@ namespace rafter::cuda {
 
 void probe_dram(Probing& probing);
 
+// Not part of a Machine: what the chapter on threads shows.
+void sweep_threads(Probing& probing);
+
 }  // namespace rafter::cuda

@@ -10,16 +10,17 @@ namespace rafter::cuda {
 
 constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// A block takes kInFlight runs of blockDim.x neighbours at a time.
-template <int kInFlight>
-__device__ inline int64_t first() {
-  return blockIdx.x * int64_t{blockDim.x} * kInFlight + threadIdx.x;
-}
-template <int kInFlight>
-__device__ inline int64_t step() {
-  return int64_t{gridDim.x} * blockDim.x * kInFlight;
+// Calls body(i, full) for every place i at which this thread starts a group of kInFlight accesses, blockDim.x apart: full where
+// all of them are inside `count`, so that the common case needs no check between its loads and has all of them in flight.
+template <int kInFlight, typename Body>
+__device__ inline void for_groups(int64_t count, const Body& body) {
+  const int64_t run = int64_t{blockDim.x} * kInFlight;
+  for (int64_t start = blockIdx.x * run; start < count; start += gridDim.x * run) {
+    body(start + threadIdx.x, start + run <= count);
+  }
 }
 
+// Loads a group; what lies past the end is zero.
 // Volatile: a compiler that sees the value unused may not drop it.
 __device__ inline uint4 load_once(const uint4* from) {
   uint4 v;
@@ -30,6 +31,25 @@ __device__ inline uint4 load_once(const uint4* from) {
 }
 __device__ inline void store_once(uint4* to, const uint4& v) {
   asm volatile("st.global.cs.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w) : "memory");
+}
+
+// A group as for_groups() deals it out; what lies past the end is zero, or not written.
+template <int kInFlight>
+__device__ inline void load_group(uint4 (&v)[kInFlight], const uint4* in, int64_t i, int64_t count, bool full) {
+  if (full) {
+#pragma unroll
+    for (int u = 0; u < kInFlight; ++u) v[u] = load_once(in + i + u * blockDim.x);
+  } else {
+#pragma unroll
+    for (int u = 0; u < kInFlight; ++u) v[u] = i + u * blockDim.x < count ? load_once(in + i + u * blockDim.x) : uint4{};
+  }
+}
+template <int kInFlight>
+__device__ inline void store_group(uint4* out, const uint4 (&v)[kInFlight], int64_t i, int64_t count, bool full) {
+#pragma unroll
+  for (int u = 0; u < kInFlight; ++u) {
+    if (full || i + u * blockDim.x < count) store_once(out + i + u * blockDim.x, v[u]);
+  }
 }
 
 __device__ inline uint4 mix(const uint4& a, const uint4& b) { return make_uint4(a.x ^ b.x, a.y ^ b.y, a.z ^ b.z, a.w ^ b.w); }
