@@ -6,5 +6,10 @@
 namespace rafter::cuda {
 
 void probe_dram(Probing& probing);
+void probe_math(Probing& probing);
+void probe_tensor(Probing& probing);
+void probe_wgmma(Probing& probing);
+void probe_overhead(Probing& probing);
+void probe_link(Probing& probing);
 
 }  // namespace rafter::cuda
