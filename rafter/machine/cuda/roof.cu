@@ -37,7 +37,7 @@ class RoofRun {
   // False where the kernel has no code for this GPU; otherwise finds how many rounds a second holds.
   bool calibrate() {
     sample(1, true);  // loads the code
-    if (stamp()->nanoseconds == 0) return false;
+    if (stamp()->cycles == 0) return false;
     for (int rounds = 16;; rounds *= 8) {
       const double seconds = sample_seconds(rounds, true).value;
       rounds_per_second_ = rounds / seconds;
