@@ -36,7 +36,10 @@ class RoofRun {
 
   // False where the kernel has no code for this GPU; otherwise finds how many rounds a second holds.
   bool calibrate() {
-    sample(1, true);  // loads the code
+    timer_.load([&](Stream& stream) {
+      rest(stream);
+      roof_.launch(stream, 1, stamp());
+    });
     if (stamp()->cycles == 0) return false;
     for (int rounds = 16;; rounds *= 8) {
       const double seconds = sample_seconds(rounds, true).value;
@@ -68,13 +71,15 @@ class RoofRun {
     return static_cast<int>(std::clamp(rounds_per_second_ * seconds, 1.0, static_cast<double>(kMostRounds)));
   }
 
+  void rest(Stream& stream) const {
+    const auto nanoseconds = static_cast<int64_t>(lengths_.pause * 1e9);
+    rafter::cuda::launch(stream, {.grid = dim3(1), .block = dim3(1)}, spin, nanoseconds);
+  }
+
   Sample sample_seconds(int rounds, bool pause) {
-    const auto rest = [&](Stream& stream) {
-      const auto nanoseconds = static_cast<int64_t>(lengths_.pause * 1e9);
-      rafter::cuda::launch(stream, {.grid = dim3(1), .block = dim3(1)}, spin, nanoseconds);
-    };
     const auto work = [&](Stream& stream) { roof_.launch(stream, rounds, stamp()); };
-    const Sample sample = timer_.time(work, pause ? GpuTimer::Work(rest) : GpuTimer::Work());
+    const auto before = [&](Stream& stream) { rest(stream); };
+    const Sample sample = timer_.time(work, pause ? GpuTimer::Work(before) : GpuTimer::Work());
     return {sample.value, stamp()->hz()};
   }
   Sample sample(int rounds, bool pause) {
