@@ -9,7 +9,9 @@
 //   l2.read, l1.read, shared.read  B/s                    state warm
 //   math.fp32.ffma, math.bf16.wgmma, ...  FLOP/s          unit, then pipe; state burst (milliseconds) or sustained (a second)
 //   latency.dram, latency.chase, ...  s                   at bytes, sm, ...
-//   overhead.launch_stream, ...  s
+//   overhead.launch_stream, ...  s                         state queued, live or host: whose time, see probe_overhead.cu
+//   link.h2d|d2h|bidirectional  B/s  at bytes             state pinned or pageable
+//   link.peer  B/s  at gpu                                state read or write
 #pragma once
 
 #include <cstdint>

@@ -25,6 +25,9 @@ class GpuTimer {
   double default_clock_hz() const { return default_clock_hz_; }
 
   using Work = std::function<void(Stream&)>;
+  // Runs work once with nothing around it. A kernel's first launch loads its code and may wait for all that runs, the kernel
+  // that waits for the host included: so this must come before time().
+  void load(const Work& work);
   // Seconds of the work, launches included only as far as the GPU waits for them. `before` runs first, untimed.
   Sample time(const Work& work, const Work& before = {});
 

@@ -6,6 +6,11 @@
 namespace rafter::cuda {
 
 void probe_dram(Probing& probing);
+void probe_math(Probing& probing);
+void probe_tensor(Probing& probing);
+void probe_wgmma(Probing& probing);
+void probe_overhead(Probing& probing);
+void probe_link(Probing& probing);
 
 // Not part of a Machine: what the chapter on threads shows.
 void sweep_threads(Probing& probing);

@@ -8,6 +8,13 @@ namespace {
 
 constexpr Probe kProbes[] = {
     {"dram", "DRAM bandwidth: read, write, copy, triad by size; strided and random access", 20, probe_dram},
+    {"math", "arithmetic by unit: FP32, FP64, FP16 and BF16 pairs, integers, special functions; burst and sustained", 13,
+     probe_math},
+    {"tensor", "tensor cores of one warp (mma.sync) by type; burst and sustained", 10, probe_tensor},
+    {"wgmma", "Hopper's tensor cores of four warps (wgmma) by type; burst and sustained", 8, probe_wgmma},
+    {"overhead", "kernel launches, graph nodes, dependent launches, grid barriers, events, round trips, small copies", 4,
+     probe_overhead},
+    {"link", "copies between host and GPU, pinned and pageable, and between GPUs, by size", 6, probe_link},
 };
 
 }  // namespace
