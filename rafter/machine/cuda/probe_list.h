@@ -6,5 +6,12 @@
 namespace rafter::cuda {
 
 void probe_dram(Probing& probing);
+void probe_latency(Probing& probing);
+void probe_onchip(Probing& probing);
+void probe_l2_map(Probing& probing);
+void probe_cache(Probing& probing);
+void probe_shared(Probing& probing);
+void probe_spill(Probing& probing);
+void probe_atomics(Probing& probing);
 
 }  // namespace rafter::cuda
