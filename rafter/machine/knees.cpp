@@ -126,7 +126,7 @@ std::vector<Range> plateau_ranges(const LogCurve& c, const KneeRule& rule) {
   for (const Range& run : flat_runs(c, rule)) {
     const Range wide = extended(c, run, rule, tol);
     if (wide.last < wide.first || wide.size() < static_cast<size_t>(rule.window_points)) continue;
-    if (c[wide.last].u - c[wide.first].u < 0.75 * std::log(rule.window)) continue;
+    if (c[wide.last].u - c[wide.first].u < 0.6 * std::log(rule.window)) continue;
     if (!plateaus.empty()) {
       Range& before = plateaus.back();
       const double change = level(c, head(c, wide, rule)) - level(c, tail(c, before, rule));
