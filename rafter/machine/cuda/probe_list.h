@@ -11,6 +11,13 @@ void probe_tensor(Probing& probing);
 void probe_wgmma(Probing& probing);
 void probe_overhead(Probing& probing);
 void probe_link(Probing& probing);
+void probe_latency(Probing& probing);
+void probe_onchip(Probing& probing);
+void probe_l2_map(Probing& probing);
+void probe_cache(Probing& probing);
+void probe_shared(Probing& probing);
+void probe_spill(Probing& probing);
+void probe_atomics(Probing& probing);
 
 // Not part of a Machine: what the chapter on threads shows.
 void sweep_threads(Probing& probing);
