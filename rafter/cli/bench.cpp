@@ -5,6 +5,7 @@
 #include "rafter/base/progress.h"
 #include "rafter/cli/model_options.h"
 #include "rafter/cli/output.h"
+#include "rafter/cli/roofs.h"
 #include "rafter/cli/values.h"
 #include "rafter/cli/verb.h"
 #include "rafter/measure/bench.h"
@@ -82,6 +83,9 @@ int bench(BenchOptions& options, const std::string& line) {
       progress.update(static_cast<double>(done) / static_cast<double>(options.repetitions));
     }));
   }
+  if (const auto roofs = known_roofs(model.engine().options().device)) {
+    for (BenchResult& result : results) add_floor(result, *roofs);
+  }
   const std::string text = document(options, model, results, line);
   if (options.file.empty()) {
     write_out(text);
@@ -98,6 +102,7 @@ Verb add_bench(CLI::App& app, const std::string& command_line) {
   command->footer(
       "pp512 reads a prompt of 512 random tokens, tg128 generates 128 tokens; @ dN starts behind N tokens.\n"
       "t/s is the mean over the repetitions and its standard deviation; one more before them is not counted.\n"
+      "% of roof is the least time at the roofs that `rafter probe` measured, over the time taken.\n"
       "Examples:\n"
       "  rafter bench model.gguf -p 512 -n 128 -r 5\n"
       "  rafter bench model.gguf -p 128,512 -n 64 -d 0,2048 -o csv\n"

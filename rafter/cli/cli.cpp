@@ -22,6 +22,7 @@ constexpr const char* kFooter =
     "  rafter chat model.gguf\n"
     "  rafter bench model.gguf -p 512 -n 128\n"
     "  rafter trace model.gguf\n"
+    "  rafter probe\n"
     "`rafter VERB --help` says more.";
 
 std::string version_text() {
@@ -73,8 +74,8 @@ int dispatch(int argc, char** argv) {
   app.set_help_flag("-h,--help", "Print this help and exit");
   app.require_subcommand(0, 1);
   const std::string line = command_line(argc, argv);
-  const Verb verbs[] = {add_run(app),         add_chat(app),     add_bench(app, line),
-                        add_trace(app, line), add_tokenize(app), add_info(app)};
+  const Verb verbs[] = {add_run(app, line),   add_chat(app),     add_bench(app, line), add_trace(app, line),
+                        add_probe(app, line), add_tokenize(app), add_info(app)};
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {

@@ -1,14 +1,16 @@
 // `rafter info`: what this machine has, and what of it can be used.
 #include "rafter/base/error.h"
+#include "rafter/base/json_value.h"
 #include "rafter/base/units.h"
 #include "rafter/cli/output.h"
+#include "rafter/cli/roofs.h"
 #include "rafter/cli/verb.h"
 #include "rafter/device/buffer.h"
 #include "rafter/kernels/random/random.h"
 #include "rafter/kernels/simd_target.h"
+#include "rafter/machine/store.h"
 #include "rafter/measure/gpu_state.h"
 #include "rafter/report/build_info.h"
-#include "rafter/base/json_value.h"
 
 namespace rafter {
 
@@ -17,7 +19,9 @@ namespace {
 struct DeviceReport {
   DeviceInfo info;
   GpuState state;
-  std::string why_not;  // empty where it is usable
+  std::optional<Machine> roofs;
+  std::string roofs_text;  // how old they are, or why there are none
+  std::string why_not;     // empty where it is usable
 };
 
 // Runs a small kernel: a driver, an architecture or a broken GPU that is in the way shows here.
@@ -33,6 +37,15 @@ std::string why_unusable(Device& device) {
   }
 }
 
+void look_for_roofs(DeviceReport& report) {
+  try {
+    report.roofs = known_machine(report.info);
+    report.roofs_text = report.roofs ? "roofs " + roofs_age(*report.roofs) : "not probed: " + how_to_probe(report.info.id);
+  } catch (const Error& error) {
+    report.roofs_text = fmt::format("not probed: {}", error.what());
+  }
+}
+
 DeviceReport look_at(DeviceId id) {
   DeviceReport report;
   try {
@@ -40,6 +53,7 @@ DeviceReport look_at(DeviceId id) {
     report.info = found.info();
     report.state = gpu_state(id);
     report.why_not = why_unusable(found);
+    look_for_roofs(report);
   } catch (const Error& error) {
     report.info.id = id;
     report.why_not = error.what();
@@ -85,7 +99,8 @@ std::string info_text(const std::vector<DeviceReport>& reports) {
   for (const DeviceReport& report : reports) {
     const bool cpu = report.info.id.kind == DeviceKind::cpu;
     text += fmt::format("{:<8}  {}\n", to_string(report.info.id), cpu ? describe_cpu(report.info) : describe_gpu(report));
-    text += report.why_not.empty() ? "          usable\n" : fmt::format("          not usable: {}\n", report.why_not);
+    text += report.why_not.empty() ? fmt::format("          usable; {}\n", report.roofs_text)
+                                   : fmt::format("          not usable: {}\n", report.why_not);
   }
   if (cuda_status().devices == 0) text += fmt::format("{:<8}  none: {}\n", "cuda", cuda_status().reason);
   return text + fmt::format("\nWithout --device: {}\n", to_string(default_device()));
@@ -96,6 +111,7 @@ Json device_json(const DeviceReport& report) {
   Json json = {{"device", to_string(info.id)}, {"name", info.name}, {"usable", report.why_not.empty()}};
   json["why_not"] = report.why_not.empty() ? Json(nullptr) : Json(report.why_not);
   json["uuid_hash"] = info.uuid_hash;
+  json["probed"] = report.roofs ? Json{{"date", report.roofs->date}, {"quick", report.roofs->quick}} : Json(nullptr);
   json["memory_bytes"] = info.memory_bytes;
   json["free_bytes"] = info.free_bytes;
   json["l2_bytes"] = info.l2_bytes;

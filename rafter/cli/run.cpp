@@ -1,14 +1,19 @@
 // `rafter run`: a prompt's continuation, as it comes.
+#include <algorithm>
+
 #include "rafter/base/error.h"
+#include "rafter/base/json_value.h"
 #include "rafter/base/progress.h"
 #include "rafter/base/units.h"
 #include "rafter/cli/interrupt.h"
 #include "rafter/cli/live_text.h"
 #include "rafter/cli/model_options.h"
 #include "rafter/cli/output.h"
+#include "rafter/cli/roofs.h"
 #include "rafter/cli/text_options.h"
 #include "rafter/cli/verb.h"
-#include "rafter/base/json_value.h"
+#include "rafter/measure/trace.h"
+#include "rafter/report/trace_report.h"
 
 namespace rafter {
 
@@ -19,10 +24,23 @@ struct RunOptions {
   PromptOptions prompt;
   ChatOptions chat;
   GenerationFlags generation;
-  bool as_chat = false, hide_prompt = false, json = false;
+  bool as_chat = false, hide_prompt = false, stats = false, json = false;
 };
 
-std::string run_json(LoadedModel& model, const std::string& prompt, const SamplerOptions& sampler, const Generation& made) {
+// One decode step where the text ended, op by op, or as near to there as leaves room for the steps that are timed.
+StepTrace trace_at_end(LoadedModel& model) {
+  Engine& engine = model.engine();
+  const int64_t room = engine.options().device.kind == DeviceKind::cuda ? 64 : 2;
+  TraceOptions options;
+  options.context = std::clamp<int64_t>(engine.length(0), 0, std::max<int64_t>(0, engine.options().context - room));
+  Progress progress("tracing a step");
+  StepTrace trace = trace_step(engine, options, [&](double fraction) { progress.update(fraction); });
+  if (const auto roofs = known_roofs(engine.options().device)) add_floors(trace, *roofs);
+  return trace;
+}
+
+std::string run_json(LoadedModel& model, const std::string& prompt, const SamplerOptions& sampler, const Generation& made,
+                     const std::string& trace) {
   const GenerationStats& stats = made.stats;
   Json json = {
       {"schema", "rafter.run/1"}, {"model", model.config().name}, {"device", to_string(model.engine().options().device)}};
@@ -46,6 +64,7 @@ std::string run_json(LoadedModel& model, const std::string& prompt, const Sample
                    {"prefill_tokens_per_s", known_or_null(stats.prefill_rate())},
                    {"decode_tokens_per_s", known_or_null(stats.decode_rate())},
                    {"context", model.engine().options().context}};
+  if (!trace.empty()) json["trace"] = Json::parse(trace);
   return to_text(json);
 }
 
@@ -58,7 +77,7 @@ std::vector<int32_t> prompt_tokens(const RunOptions& options, const Tokenizer* t
   return encode_chat(*tokenizer, format, messages);
 }
 
-int run(const RunOptions& options) {
+int run(const RunOptions& options, const std::string& line) {
   const SamplerOptions sampler_settings = sampler_options(options.generation);
   const std::string prompt = prompt_text(options.prompt);
   catch_interrupts();
@@ -87,22 +106,30 @@ int run(const RunOptions& options) {
   const Generation made = generator.run(tokens, sampler, options.generation.generate, hooks);
   begin_text();
   live.hide();
-  write_out(options.json ? run_json(model, prompt, sampler_settings, made) : "\n");
+  std::optional<StepTrace> trace;
+  if (!options.json) write_out("\n");
+  if (options.stats && made.stats.end != EndReason::cancelled) trace = trace_at_end(model);
+  if (options.json) {
+    const std::string trace_text = trace ? trace_json(model.engine(), *trace, line) : "";
+    write_out(run_json(model, prompt, sampler_settings, made, trace_text));
+  }
   note(fmt::format("\nload {}, {}; {}.{}\n", format_seconds(model.load_seconds()), rates_text(made.stats),
                    end_text(made.stats, model.engine().options().context),
                    sampler_settings.temperature > 0 ? fmt::format(" Seed {}.", sampler_settings.seed) : ""));
+  if (trace && !options.json) note('\n' + trace_text(model.engine(), *trace, false));
   return made.stats.end == EndReason::cancelled ? interrupted_status() : 0;
 }
 
 }  // namespace
 
-Verb add_run(CLI::App& app) {
+Verb add_run(CLI::App& app, const std::string& command_line) {
   CLI::App* command = app.add_subcommand("run", "Generate text from a prompt");
   command->footer(
       "Text goes to standard output; progress and speeds go to standard error.\n"
       "Examples:\n"
       "  rafter run model.gguf -p \"The sea is\" -n 64\n"
       "  rafter run model.gguf -p \"List three fruits.\" --chat --temp 0.8 -s 7\n"
+      "  rafter run model.gguf -p \"The sea is\" -n 64 --stats\n"
       "  rafter run folder/ -f prompt.txt --stop $'\\n\\n' --json\n"
       "  rafter run --random-weights llama-3.1-8b -p \"any text\" -n 32");
   auto options = std::make_shared<RunOptions>();
@@ -113,12 +140,13 @@ Verb add_run(CLI::App& app) {
   add_chat_options(*command, options->chat);
   add_context_option(*command, options->model);
   command->add_flag("--no-display-prompt", options->hide_prompt, "Print the continuation alone");
+  command->add_flag("--stats", options->stats, "Then trace one decode step: time, floor and fraction of every op");
   command->add_flag("--json", options->json, "One JSON object (rafter.run/1) in place of text");
   add_generation_options(*command, options->generation);
   add_execution_options(*command, options->model);
-  return {command, [options] {
+  return {command, [options, command_line] {
             options->as_chat |= !options->chat.chat_template.empty() || !options->chat.system.empty();
-            return run(*options);
+            return run(*options, command_line);
           }};
 }
 

@@ -2,12 +2,12 @@
 #include <filesystem>
 
 #include "rafter/base/error.h"
+#include "rafter/base/json_value.h"
 #include "rafter/cli/output.h"
 #include "rafter/cli/text_options.h"
 #include "rafter/cli/values.h"
 #include "rafter/cli/verb.h"
 #include "rafter/models/checkpoint.h"
-#include "rafter/base/json_value.h"
 #include "rafter/report/table.h"
 
 namespace rafter {

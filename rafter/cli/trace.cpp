@@ -4,6 +4,7 @@
 #include "rafter/base/progress.h"
 #include "rafter/cli/model_options.h"
 #include "rafter/cli/output.h"
+#include "rafter/cli/roofs.h"
 #include "rafter/cli/values.h"
 #include "rafter/cli/verb.h"
 #include "rafter/report/trace_report.h"
@@ -33,7 +34,8 @@ int trace(TraceVerbOptions& options, const std::string& line) {
   }
   model.start(wanted, options.batch);
   Progress progress("tracing");
-  const StepTrace made = trace_step(model.engine(), options.trace, [&](double fraction) { progress.update(fraction); });
+  StepTrace made = trace_step(model.engine(), options.trace, [&](double fraction) { progress.update(fraction); });
+  if (const auto roofs = known_roofs(model.engine().options().device)) add_floors(made, *roofs);
   write_out(options.json ? trace_json(model.engine(), made, line) : trace_text(model.engine(), made, options.layers));
   return 0;
 }
@@ -44,6 +46,7 @@ Verb add_trace(CLI::App& app, const std::string& command_line) {
   CLI::App* command = app.add_subcommand("trace", "One step as a table: where the time of a token goes");
   command->footer(
       "Bytes are what a perfect kernel moves, each once; FLOPs are what the maths needs; share is of the whole step.\n"
+      "The floor is what no kernel can beat at the roofs that `rafter probe` measured; % of roof is floor over time.\n"
       "Examples:\n"
       "  rafter trace model.gguf\n"
       "  rafter trace model.gguf -d 1024 --layers\n"

@@ -14,10 +14,11 @@ struct Verb {
 
 // Each adds its subcommand. `command_line` is the line as it was typed, for results files.
 Verb add_info(CLI::App& app);
-Verb add_run(CLI::App& app);
+Verb add_run(CLI::App& app, const std::string& command_line);
 Verb add_chat(CLI::App& app);
 Verb add_bench(CLI::App& app, const std::string& command_line);
 Verb add_trace(CLI::App& app, const std::string& command_line);
 Verb add_tokenize(CLI::App& app);
+Verb add_probe(CLI::App& app, const std::string& command_line);
 
 }  // namespace rafter

@@ -1,6 +1,6 @@
 #include "rafter/kernels/simd_target.h"
 
-#include "rafter/kernels/simd_targets.h"
+#include "rafter/base/simd_targets.h"
 
 #include <hwy/highway.h>
 

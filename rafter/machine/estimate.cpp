@@ -24,13 +24,19 @@ std::vector<double> values_of(std::span<const Sample> samples) {
   return values;
 }
 
-// First and last third apart by more than 2%, and by more than both their spreads together.
-bool drifts(const std::vector<double>& values) {
-  const size_t third = values.size() / 3;
-  const std::span<const double> all(values);
-  const Statistics first = summarise(all.first(third)), last = summarise(all.last(third));
-  const double apart = std::abs(last.median - first.median);
-  return apart > 0.02 * std::abs(first.median) && apart > first.iqr + last.iqr;
+// The sample that a part of the others lie below.
+double ranked(std::span<const double> values, double part) {
+  std::vector<double> ordered(values.begin(), values.end());
+  std::sort(ordered.begin(), ordered.end());
+  return ordered[static_cast<size_t>(std::lround(part * static_cast<double>(ordered.size() - 1)))];
+}
+
+// The middle halves of the first and the last third do not touch, and their medians are apart by more than 2%.
+bool drifts(std::span<const double> values) {
+  const auto first = values.first(values.size() / 3), last = values.last(values.size() / 3);
+  const double before = ranked(first, 0.5), apart = std::abs(ranked(last, 0.5) - before);
+  const bool parted = ranked(first, 0.75) < ranked(last, 0.25) || ranked(last, 0.75) < ranked(first, 0.25);
+  return parted && apart > 0.02 * std::abs(before);
 }
 
 // The widest gap between neighbours in order leaves a fifth of the samples on either side, is wider than 2% of the
@@ -58,14 +64,19 @@ bool is_throttled(const Sample& sample, const StopRule& rule, double default_clo
   return sample.clock_hz > 0 && sample.clock_hz < rule.least_clock * default_clock_hz;
 }
 
-// Throttled samples are left out as long as there are others and the cap is not reached.
+// Finite values, without the first `most_throttled` of those that were throttled.
 std::vector<Sample> trusted(std::span<const Sample> samples, const StopRule& rule, double default_clock_hz) {
   std::vector<Sample> kept;
+  int64_t discarded = 0;
   for (const Sample& sample : samples) {
-    if (!is_throttled(sample, rule, default_clock_hz)) kept.push_back(sample);
+    if (!std::isfinite(sample.value)) continue;
+    if (is_throttled(sample, rule, default_clock_hz) && discarded < rule.most_throttled) {
+      ++discarded;
+    } else {
+      kept.push_back(sample);
+    }
   }
-  const bool give_up = kept.empty() || static_cast<int64_t>(samples.size() - kept.size()) > rule.most_throttled;
-  return give_up ? std::vector<Sample>(samples.begin(), samples.end()) : kept;
+  return kept;
 }
 
 bool settled(std::span<const Sample> samples, const StopRule& rule) {
@@ -78,9 +89,7 @@ bool settled(std::span<const Sample> samples, const StopRule& rule) {
 
 bool known(std::span<const Sample> samples, const StopRule& rule, double default_clock_hz) {
   const std::vector<Sample> kept = trusted(samples, rule, default_clock_hz);
-  const bool all_throttled = is_throttled(kept.front(), rule, default_clock_hz);
-  if (all_throttled && static_cast<int64_t>(samples.size()) <= rule.most_throttled) return false;
-  return static_cast<int64_t>(kept.size()) >= rule.least_samples && settled(kept, rule);
+  return static_cast<int64_t>(kept.size()) >= std::max<int64_t>(1, rule.least_samples) && settled(kept, rule);
 }
 
 double seconds_now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
@@ -95,7 +104,8 @@ Series series_named(std::string_view name) {
 }
 
 Estimate summarise_samples(std::span<const Sample> samples, const StopRule& rule, double default_clock_hz) {
-  const std::vector<Sample> kept = trusted(samples, rule, default_clock_hz);
+  std::vector<Sample> kept = trusted(samples, rule, default_clock_hz);
+  if (kept.empty()) kept = trusted(samples, rule, 0);
   const std::vector<double> values = values_of(kept);
   const Statistics s = summarise(values);
   std::vector<double> clocks;
@@ -112,7 +122,7 @@ Estimate measure(const std::function<Sample()>& take, const StopRule& rule, doub
   const auto clock = now ? now : seconds_now;
   const double start = clock();
   std::vector<Sample> samples;
-  size_t next_look = static_cast<size_t>(rule.least_samples);
+  auto next_look = static_cast<size_t>(std::max<int64_t>(1, rule.least_samples));
   for (double spent = 0; spent < rule.most_seconds; spent = clock() - start) {
     if (spent >= rule.least_seconds && samples.size() >= next_look) {
       if (known(samples, rule, default_clock_hz)) break;
@@ -127,6 +137,7 @@ Verdict compare(const Estimate& a, const Estimate& b, double tolerance) {
   const double scale = std::abs(a.median);
   if (!(scale > 0)) return a.median == b.median ? Verdict::same : Verdict::unclear;
   const double apart = b.median - a.median, spread = (a.iqr + b.iqr) / 2;
+  if (!std::isfinite(apart) || !std::isfinite(spread)) return Verdict::unclear;
   if (std::abs(apart) <= tolerance * scale) return spread <= 2 * tolerance * scale ? Verdict::same : Verdict::unclear;
   if (std::abs(apart) <= spread) return Verdict::unclear;
   return apart > 0 ? Verdict::higher : Verdict::lower;

@@ -31,8 +31,9 @@ Series series_named(std::string_view name);  // steady where the name is unknown
 struct Estimate {
   double median = 0, iqr = 0;
   int64_t samples = 0;
-  int64_t throttled = 0;  // samples thrown away: taken under StopRule::least_clock of the default clock
-  double clock_hz = 0;    // median over the samples; 0 where unknown
+  int64_t throttled =
+      0;  // samples taken under StopRule::least_clock of the default clock; the rule says how many were thrown away
+  double clock_hz = 0;  // median over the samples; 0 where unknown
   Series series = Series::steady;
 };
 
@@ -44,11 +45,12 @@ struct StopRule {
   double least_seconds = 0.5, most_seconds = 15;
   double spread = 0.005, settled = 0.05;
   double least_clock = 0.75;     // of the default clock; a sample below is discarded and taken again
-  int64_t most_throttled = 100;  // discarded before samples are taken as they come, and kept
+  int64_t most_throttled = 100;  // so many are discarded; what comes then is kept as it comes
 };
 
 // What a series of samples, in the order they were taken, says. `default_clock_hz` is the clock that the device runs at when
-// nothing holds it back; 0 where unknown, and nothing is discarded then.
+// nothing holds it back; 0 where unknown, and nothing is discarded then. Where nothing but throttled samples was taken they are
+// what there is, and are kept. A value that is not finite (an amount over no time) is never counted.
 Estimate summarise_samples(std::span<const Sample> samples, const StopRule& rule, double default_clock_hz = 0);
 
 // Calls `take` until the rule is met. `now` gives seconds of a steady clock, for tests to replace.

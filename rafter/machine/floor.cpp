@@ -17,6 +17,11 @@ std::optional<double> transfer(const Machine& machine, const char* level, const 
   return bytes / *roof;
 }
 
+// The last level before DRAM: L2 on a GPU; on a CPU L3 where it has one.
+const char* last_cache(const Machine& machine) {
+  return machine.device.id.kind == DeviceKind::cpu && machine.find("l3.read") != nullptr ? "l3" : "l2";
+}
+
 }  // namespace
 
 std::string_view name(Limit limit) { return limit == Limit::memory ? "memory" : "math"; }
@@ -28,7 +33,7 @@ std::optional<double> Floor::fraction_of(double measured_seconds) const {
 
 std::optional<Floor> floor(const Cost& cost, const Machine& machine, const FloorContext& context) {
   const double set = context.working_set_bytes > 0 ? context.working_set_bytes : cost.bytes();
-  const char* level = context.in_cache ? "l2" : "dram";
+  const char* level = context.in_cache ? last_cache(machine) : "dram";
   const auto read = transfer(machine, level, "read", cost.bytes_read, set);
   const auto written = transfer(machine, level, "write", cost.bytes_written, set);
   if (!read || !written) return {};

@@ -7,6 +7,20 @@
 
 namespace rafter {
 
+namespace {
+
+std::optional<double> best_in(const std::vector<Figure>& figures, MathUnit unit) {
+  const std::string family = fmt::format("math.{}.", name(unit));
+  std::optional<double> best;
+  for (const Figure& f : figures) {
+    if (f.state == "burst" && f.name.starts_with(family) && f.value.median > 0)
+      best = std::max(best.value_or(0), f.value.median);
+  }
+  return best;
+}
+
+}  // namespace
+
 std::optional<double> Figure::at_value(std::string_view axis) const {
   for (const auto& [name, value] : at) {
     if (name == axis) return value;
@@ -52,12 +66,9 @@ std::optional<double> Machine::bandwidth(std::string_view name, double bytes, st
 }
 
 std::optional<double> Machine::rate(MathUnit unit) const {
-  const std::string family = fmt::format("math.{}.", rafter::name(unit));
-  std::optional<double> best;
-  for (const Figure& f : figures) {
-    if (f.state == "burst" && f.name.starts_with(family)) best = std::max(best.value_or(0), f.value.median);
-  }
-  return best;
+  const auto own = best_in(figures, unit);
+  const bool falls_back = device.id.kind == DeviceKind::cpu && unit != MathUnit::fp32 && unit != MathUnit::fp64;
+  return falls_back ? std::max(own, best_in(figures, MathUnit::fp32)) : own;  // nullopt is less than any number
 }
 
 }  // namespace rafter

@@ -1,12 +1,13 @@
 // What one device can do, as measured on it: bandwidth per level of memory, rate per unit and dtype, latencies, overheads.
 //
 // A Machine is a list of Figures and no more: a probe adds figures, a report draws them, a comparison pairs them by key.
-// The lookups below say which figures price an op. No datasheet number ever stands in for a measured one: what was not
+// The lookups below say which figures price an op. On a CPU figures are of all threads together; what one thread does alone has
+// a name of its own: dram.read_1t, math1.fp32.simd. No datasheet number ever stands in for a measured one: what was not
 // measured is nullopt.
 //
 // Names are level.what or group.what; what varies inside a name is in `at`:
 //   dram.read|write|copy|triad  B/s   at bytes            state cold: nothing of it in the caches
-//   l2.read, l1.read, shared.read  B/s                    state warm
+//   l1|l2|l3.read|write, shared.read  B/s at bytes        state warm: all of it in that cache
 //   math.fp32.ffma, math.bf16.wgmma, ...  FLOP/s          unit, then pipe; state burst (milliseconds) or sustained (a second)
 //   latency.dram, latency.chase, ...  s                   at bytes, sm, ...
 //   overhead.launch_stream, ...  s                         state queued, live or host: whose time, see probe_overhead.cu
@@ -55,7 +56,8 @@ struct Machine {
   // B/s of a plain sweep over `bytes` of DRAM ("dram.read", "dram.write", ...), on a line over log(bytes) between the sizes
   // that were measured; the nearest size's outside them.
   std::optional<double> bandwidth(std::string_view name, double bytes, std::string_view state = "cold") const;
-  // FLOP/s (or integer operations) of the fastest pipe that does this kind of maths, in a burst.
+  // FLOP/s (or integer operations) of the fastest pipe that does this kind of maths, in a burst. A CPU computes what it has no
+  // instruction for in FP32: there every unit but fp64 runs at its own rate or at that of fp32, whichever is higher.
   std::optional<double> rate(MathUnit unit) const;
 };
 

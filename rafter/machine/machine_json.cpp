@@ -82,6 +82,9 @@ Figure read_figure(const Json& json, const std::string& path) {
   Figure f;
   f.name = in.text("name");
   if (f.name.empty()) throw input_error({path + ".name", "missing", "the figure's name"});
+  for (const char* needed : {"unit", "median"}) {
+    if (!json.contains(needed)) throw input_error({path + "." + needed, "missing", "the figure's " + std::string(needed)});
+  }
   for (const auto& [axis, value] : in.child("at", false).items()) {
     if (!value.is_number()) throw input_error({path + ".at." + axis, value.type_name(), "a number"});
     f.at.emplace_back(axis, value.get<double>());
@@ -94,9 +97,18 @@ Figure read_figure(const Json& json, const std::string& path) {
   return f;
 }
 
+constexpr int kDeepest = 6;  // of a machine file's own nesting; a deeper one is another's, or an attack on memory
+
 Json parse(std::string_view text, const std::string& source) {
+  const auto check_depth = [&](int depth, Json::parse_event_t, Json&) {
+    if (depth <= kDeepest) return true;
+    throw input_error({source, "nested too deep", "a machine file (rafter.machine/1)", "`rafter probe` writes one"});
+  };
   try {
-    return Json::parse(text);
+    return Json::parse(text, check_depth);
+  } catch (const Json::out_of_range&) {
+    throw input_error(
+        {source, "not JSON: a number in it is too large", "a machine file (rafter.machine/1)", "`rafter probe` writes one"});
   } catch (const Json::parse_error& error) {
     const auto before = text.substr(0, std::min(text.size(), error.byte == 0 ? 0 : error.byte - 1));
     const auto line = 1 + std::count(before.begin(), before.end(), '\n');
@@ -145,6 +157,9 @@ Machine read_machine(std::string_view text, const std::string& source) {
   DeviceInfo& d = machine.device;
   d.name = about.text("name");
   d.uuid_hash = about.text("uuid_hash");
+  if (about.text("device") != "cpu" && about.text("device") != "cuda") {
+    throw input_error({source + ".machine.device", in_quotes(about.text("device"), 60), "'cpu' or 'cuda'"});
+  }
   d.id.kind = about.text("device") == "cpu" ? DeviceKind::cpu : DeviceKind::cuda;
   machine.driver = about.text("driver");
   d.driver = about.text("cuda");

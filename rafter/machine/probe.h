@@ -16,8 +16,8 @@
 namespace rafter {
 
 struct ProbeOptions {
-  bool quick = false;             // fewer points and samples: under 20 s on a GPU, where all of it takes under two minutes
-  std::vector<std::string> only;  // names of probes; empty runs all
+  bool quick = false;                  // fewer points and samples: under 20 s on a GPU, where all of it takes under two minutes
+  std::vector<std::string> only = {};  // names of probes; empty runs all
 };
 
 // What a probe works with.

@@ -1,5 +1,7 @@
 #include "rafter/machine/store.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <ctime>
 #include <fstream>
@@ -19,7 +21,7 @@ std::string variable(const char* name) {
 }
 
 fs::path cache_folder() {
-  if (const std::string xdg = variable("XDG_CACHE_HOME"); !xdg.empty()) return fs::path(xdg) / "rafter";
+  if (const std::string xdg = variable("XDG_CACHE_HOME"); xdg.starts_with('/')) return fs::path(xdg) / "rafter";
   const std::string home = variable("HOME");
   if (home.empty())
     throw input_error({"the cache folder", "unknown: HOME is not set", {}, "set HOME or XDG_CACHE_HOME to a folder"});
@@ -35,7 +37,7 @@ std::optional<int64_t> seconds_of(const std::string& date) {
 
 std::string count_of(int64_t count, const char* what) { return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s"); }
 
-constexpr int64_t kLargest = int64_t{64} << 20;  // of a machine file; a real one has some 200 KB
+constexpr int64_t kLargest = int64_t{8} << 20;  // of a machine file; a real one has some 200 KB
 
 }  // namespace
 
@@ -46,17 +48,22 @@ void save_machine(const Machine& machine, const fs::path& path) {
   if (path.has_parent_path()) fs::create_directories(path.parent_path(), error);
   if (error)
     throw runtime_failure({"the folder " + in_quotes(path.parent_path().string()), "not to be made: " + error.message()});
-  const fs::path beside = path.string() + ".new";
+  const fs::path beside = fmt::format("{}.{}.new", path.string(), ::getpid());  // two that save at once have one each
   {
     std::ofstream out(beside, std::ios::binary);
     out << machine_json(machine);
     out.flush();
-    if (!out)
+    if (!out) {
+      fs::remove(beside, error);
       throw runtime_failure(
           {"the file " + in_quotes(beside.string()), "not to be written", {}, "check the folder and the disk"});
+    }
   }
   fs::rename(beside, path, error);
-  if (error) throw runtime_failure({"the file " + in_quotes(path.string()), "not to be replaced: " + error.message()});
+  if (!error) return;
+  std::error_code ignored;
+  fs::remove(beside, ignored);
+  throw runtime_failure({"the file " + in_quotes(path.string()), "not to be replaced: " + error.message()});
 }
 
 Machine load_machine(const fs::path& path) {
@@ -69,20 +76,25 @@ Machine load_machine(const fs::path& path) {
   const auto bytes = static_cast<int64_t>(fs::file_size(path, error));
   if (error || bytes > kLargest) {
     throw input_error(
-        {in_quotes(path.string()), fmt::format("{} bytes long", bytes), "a machine file (rafter.machine/1), at most 64 MiB"});
+        {in_quotes(path.string()), fmt::format("{} bytes long", bytes), "a machine file (rafter.machine/1), at most 8 MiB"});
   }
   std::ifstream in(path, std::ios::binary);
   std::ostringstream text;
   text << in.rdbuf();
   if (!in) throw input_error({in_quotes(path.string()), "not readable"});
-  return read_machine(text.str(), path.filename().string());
+  return read_machine(text.str(), printable(path.filename().string(), 200));
 }
 
 std::optional<Machine> known_machine(const DeviceInfo& device) {
   const fs::path path = machine_path(device);
   std::error_code error;
   if (!fs::exists(path, error)) return {};
-  return load_machine(path);
+  Machine machine = load_machine(path);
+  if (machine.device.uuid_hash != device.uuid_hash) {
+    throw input_error({in_quotes(path.string()), "of another device: " + in_quotes(machine.device.uuid_hash, 40),
+                       in_quotes(device.uuid_hash), "`rafter probe` measures this one and writes over it"});
+  }
+  return machine;
 }
 
 std::string age_text(const Machine& machine, int64_t now) {

@@ -73,6 +73,15 @@ Cost plan_cost(const Plan& plan, const CostContext& context) {
   return total;
 }
 
+void add_floor(BenchResult& result, const Machine& machine) {
+  const auto steps = static_cast<double>(result.steps());
+  Cost step = result.cost;
+  step.bytes_read /= steps;
+  step.bytes_written /= steps;
+  for (double& flops : step.work) flops /= steps;
+  result.floor = floor(step, machine);
+}
+
 BenchResult run_bench(Engine& engine, const BenchTest& test, int64_t repetitions,
                       const std::function<void(int64_t)>& repetition) {
   if (test.depth + test.tokens > engine.options().context) {

@@ -7,10 +7,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "rafter/engine/engine.h"
+#include "rafter/machine/floor.h"
 #include "rafter/measure/gpu_state.h"
 #include "rafter/ops/cost.h"
 
@@ -32,6 +34,7 @@ struct BenchResult {
   int64_t batch = 1;            // sequences decoded together; 1 for prefill
   std::vector<double> seconds;  // of the whole test, one a repetition
   Cost cost;                    // of the whole test
+  std::optional<Floor> floor;   // of one step, by add_floor()
   GpuState state;               // of the GPU at the end of the last repetition, before it could rest
   double tokens() const { return static_cast<double>(test.tokens * batch); }
   int64_t steps() const { return test.kind == BenchKind::decode ? test.tokens : 1; }
@@ -41,6 +44,9 @@ struct BenchResult {
 // `repetition` is told how many are done.
 BenchResult run_bench(Engine& engine, const BenchTest& test, int64_t repetitions,
                       const std::function<void(int64_t done)>& repetition = {});
+
+// Lays one step (a prompt, or the mean decode step) against the machine's roofs, at the roof of the step's bytes, cold.
+void add_floor(BenchResult& result, const Machine& machine);
 
 // The cost of every op of a plan together.
 Cost plan_cost(const Plan& plan, const CostContext& context);

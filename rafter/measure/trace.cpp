@@ -5,8 +5,8 @@
 #include <numeric>
 
 #include "rafter/base/error.h"
-#include "rafter/measure/op_shape.h"
 #include "rafter/base/statistics.h"
+#include "rafter/measure/op_shape.h"
 #include "rafter/measure/workload.h"
 
 namespace rafter {
@@ -18,6 +18,11 @@ using Clock = std::chrono::steady_clock;
 constexpr int64_t kLaunches = 20;  // of one kind of op in a graph, at the least; and of decode steps between two events
 
 bool alike(const TracedOp& a, const TracedOp& b) { return a.name == b.name && a.shape == b.shape && a.kernel == b.kernel; }
+
+std::optional<Floor> sum(const std::optional<Floor>& a, const std::optional<Floor>& b) {
+  if (!a || !b) return {};
+  return Floor{a->seconds + b->seconds, a->memory_seconds + b->memory_seconds, a->math_seconds + b->math_seconds};
+}
 
 // A program with its inputs in place, ready to be run by hand as often as one likes.
 class Tracer {
@@ -68,8 +73,15 @@ class Tracer {
     const CostContext context{options_.context};
     for (const Program::Step& step : program_.steps()) {
       const OpView view = step.view();
-      trace_.ops.push_back({step.op->name, step.op->kind, step.op->layer, shape_text(view, context),
-                            std::string(step.kernel->name), rafter::cost(view, context)});
+      trace_.ops.push_back({step.op->name,
+                            step.op->kind,
+                            step.op->layer,
+                            shape_text(view, context),
+                            std::string(step.kernel->name),
+                            rafter::cost(view, context),
+                            0,
+                            0,
+                            {}});
     }
   }
 
@@ -247,10 +259,23 @@ double StepTrace::op_seconds() const {
   return sum;
 }
 
+std::optional<Floor> StepTrace::op_floor() const {
+  std::optional<Floor> total = Floor();
+  for (const TracedOp& op : ops) total = sum(total, op.floor);
+  return total;
+}
+
 Cost StepTrace::cost() const {
   Cost total;
   for (const TracedOp& op : ops) total += op.cost;
   return total;
+}
+
+void add_floors(StepTrace& trace, const Machine& machine) {
+  const Cost whole = trace.cost();
+  const FloorContext context{.working_set_bytes = whole.bytes()};
+  for (TracedOp& op : trace.ops) op.floor = floor(op.cost, machine, context);
+  trace.floor = floor(whole, machine, context);
 }
 
 std::vector<TraceGroup> fold(const StepTrace& trace) {
@@ -265,6 +290,7 @@ std::vector<TraceGroup> fold(const StepTrace& trace) {
     found->total.cost += op.cost;
     found->total.seconds += op.seconds;
     found->total.iqr += op.iqr;
+    found->total.floor = sum(found->total.floor, op.floor);
   }
   return groups;
 }

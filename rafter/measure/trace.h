@@ -8,10 +8,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "rafter/engine/engine.h"
+#include "rafter/machine/floor.h"
 #include "rafter/ops/cost.h"
 
 namespace rafter {
@@ -31,6 +33,7 @@ struct TracedOp {
   Cost cost;
   double seconds = 0;  // a middle value; StepTrace::method says which
   double iqr = 0;
+  std::optional<Floor> floor;  // by add_floors()
 };
 
 struct StepTrace {
@@ -39,9 +42,11 @@ struct StepTrace {
   std::vector<TracedOp> ops;
   double step_seconds = 0;  // a middle value of whole steps
   double step_iqr = 0;
-  std::string method;  // how times were taken, one or two sentences
+  std::string method;          // how times were taken, one or two sentences
+  std::optional<Floor> floor;  // of the whole step's cost, by add_floors()
 
-  double op_seconds() const;  // the sum over ops
+  double op_seconds() const;              // the sum over ops
+  std::optional<Floor> op_floor() const;  // the sum over ops; nullopt where one of them has none
   Cost cost() const;
   double gap_seconds() const { return step_seconds - op_seconds(); }
 };
@@ -52,6 +57,11 @@ struct TraceGroup {
   int64_t count = 0;
 };
 std::vector<TraceGroup> fold(const StepTrace& trace);
+
+// Lays every op, and the step, against the machine's roofs. An op streams as a part of the step: its roof is that of the step's
+// bytes, cold. Floors of ops add up to more than the step's own where some are bound by memory and others by maths, since a
+// perfect step would do both at once.
+void add_floors(StepTrace& trace, const Machine& machine);
 
 // Leaves the engine's sequences empty. An input Error where the context has no room for the step, or a prefill is longer
 // than one chunk.

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "rafter/base/units.h"
 #include "rafter/base/statistics.h"
+#include "rafter/base/units.h"
 
 namespace rafter {
 
@@ -17,6 +17,12 @@ Statistics rates(const BenchResult& result) {
   std::vector<double> rates;
   for (const double seconds : result.seconds) rates.push_back(result.tokens() / seconds);
   return summarise(rates);
+}
+
+// Of the median step.
+std::optional<double> fraction(const BenchResult& result) {
+  if (!result.floor) return {};
+  return result.floor->fraction_of(summarise(result.seconds).median / static_cast<double>(result.steps()));
 }
 
 }  // namespace
@@ -40,6 +46,7 @@ Table bench_table(const BenchSubject& subject, std::span<const BenchResult> resu
   if (batched) columns.push_back({"batch", Align::right});
   columns.push_back({"test", Align::right});
   columns.push_back({"t/s", Align::right});
+  columns.push_back({"% of roof", Align::right});
   Table table(columns);
   for (const BenchResult& result : results) {
     const Statistics rate = rates(result);
@@ -50,6 +57,8 @@ Table bench_table(const BenchSubject& subject, std::span<const BenchResult> resu
     if (batched) cells.push_back(std::to_string(result.batch));
     cells.push_back(name(result.test));
     cells.push_back(fmt::format("{:.2f} ± {:.2f}", rate.mean, rate.sigma));
+    const auto reached = fraction(result);
+    cells.push_back(reached ? fmt::format("{:.1f}", 100 * *reached) : "-");
     table.add(std::move(cells));
   }
   return table;
@@ -71,6 +80,8 @@ std::vector<ResultRow> bench_rows(const BenchSubject& subject, std::span<const B
     row.samples = seconds.samples;
     row.bytes = result.cost.bytes() / steps;
     row.flops = result.cost.flops() / steps;
+    if (result.floor) row.floor_s = result.floor->seconds;
+    row.fraction = fraction(result);
     row.model = subject.model;
     row.executor = executor_name(decode ? subject.executor : ExecutorKind::eager);
     row.batch = result.batch;

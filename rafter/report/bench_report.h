@@ -22,7 +22,8 @@ struct BenchSubject {
 
 BenchSubject subject_of(const Engine& engine, int threads);
 
-// Columns: model, size, params, backend, threads (on the CPU) or executor, batch where it is not 1, test, t/s.
+// Columns: model, size, params, backend, threads (on the CPU) or executor, batch where it is not 1, test, t/s, and the floor as
+// a percentage of the time ("-" where the roofs are not known).
 Table bench_table(const BenchSubject& subject, std::span<const BenchResult> results);
 std::vector<ResultRow> bench_rows(const BenchSubject& subject, std::span<const BenchResult> results);
 

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "rafter/base/json_value.h"
 #include "rafter/base/units.h"
 #include "rafter/report/build_info.h"
-#include "rafter/base/json_value.h"
 #include "rafter/report/table.h"
 
 namespace rafter {
@@ -17,23 +17,31 @@ std::string per_second(double amount, double seconds, double scale) {
 
 std::string share(double part, double whole) { return whole > 0 ? fmt::format("{:.1f}%", 100 * part / whole) : "-"; }
 
-std::vector<std::string> numbers(const Cost& cost, double seconds, double step_seconds) {
-  return {format_bytes(cost.bytes()), cost.flops() > 0 ? format_si(cost.flops(), "FLOP") : "-", format_seconds(seconds),
-          per_second(cost.bytes(), seconds, 1e9), share(seconds, step_seconds)};
+std::string of_roof(const std::optional<Floor>& floor, double seconds) {
+  const auto fraction = floor ? floor->fraction_of(seconds) : std::nullopt;
+  return fraction ? fmt::format("{:.1f}", 100 * *fraction) : "-";
+}
+
+std::vector<std::string> numbers(const Cost& cost, const std::optional<Floor>& floor, double seconds, double step_seconds) {
+  return {format_bytes(cost.bytes()),   cost.flops() > 0 ? format_si(cost.flops(), "FLOP") : "-",
+          format_seconds(seconds),      per_second(cost.bytes(), seconds, 1e9),
+          share(seconds, step_seconds), floor ? format_seconds(floor->seconds) : "-",
+          of_roof(floor, seconds)};
 }
 
 std::string layer_text(int layer) { return layer < 0 ? "-" : std::to_string(layer); }
 
 void add_op(Table& table, const TracedOp& op, const std::string& layer, double step_seconds) {
   std::vector<std::string> cells = {op.name, layer, op.shape};
-  for (std::string& cell : numbers(op.cost, op.seconds, step_seconds)) cells.push_back(std::move(cell));
+  for (std::string& cell : numbers(op.cost, op.floor, op.seconds, step_seconds)) cells.push_back(std::move(cell));
   cells.push_back(op.kernel);
   table.add(std::move(cells));
 }
 
-void add_line(Table& table, const char* title, const Cost& cost, double seconds, double step_seconds) {
+void add_line(Table& table, const char* title, const Cost& cost, const std::optional<Floor>& floor, double seconds,
+              double step_seconds) {
   std::vector<std::string> cells = {title, "", ""};
-  for (std::string& cell : numbers(cost, seconds, step_seconds)) cells.push_back(std::move(cell));
+  for (std::string& cell : numbers(cost, floor, seconds, step_seconds)) cells.push_back(std::move(cell));
   table.add(std::move(cells));
 }
 
@@ -55,6 +63,8 @@ std::string trace_text(const Engine& engine, const StepTrace& trace, bool layers
                {"time", Align::right},
                {"GB/s", Align::right},
                {"share", Align::right},
+               {"floor", Align::right},
+               {"% of roof", Align::right},
                {"kernel"}});
   if (layers) {
     for (const TracedOp& op : trace.ops) add_op(table, op, layer_text(op.layer), trace.step_seconds);
@@ -64,8 +74,8 @@ std::string trace_text(const Engine& engine, const StepTrace& trace, bool layers
     }
   }
   const Cost total = trace.cost();
-  add_line(table, "sum of the ops", total, trace.op_seconds(), trace.step_seconds);
-  add_line(table, "the step as a whole", total, trace.step_seconds, trace.step_seconds);
+  add_line(table, "sum of the ops", total, trace.op_floor(), trace.op_seconds(), trace.step_seconds);
+  add_line(table, "the step as a whole", total, trace.floor, trace.step_seconds, trace.step_seconds);
   const bool overlap = trace.gap_seconds() < 0 && engine.options().device.kind == DeviceKind::cuda;
   const double rate = trace.step_seconds > 0 ? static_cast<double>(trace.tokens) / trace.step_seconds : 0;
   return fmt::format("{} {} on {}: {}\n\n{}\nThe step takes {} (IQR {}): {:.1f} tokens/s. Step less sum: {} ({}){}\n{}\n",
@@ -76,6 +86,12 @@ std::string trace_text(const Engine& engine, const StepTrace& trace, bool layers
 }
 
 std::string trace_json(const Engine& engine, const StepTrace& trace, const std::string& command) {
+  const auto add_floor = [](Json& json, const std::optional<Floor>& floor, double seconds) {
+    const auto fraction = floor ? floor->fraction_of(seconds) : std::nullopt;
+    json["floor_s"] = floor ? number_or_null(floor->seconds) : Json(nullptr);
+    json["fraction"] = fraction ? number_or_null(*fraction) : Json(nullptr);
+    json["limit"] = floor ? Json(name(floor->limit())) : Json(nullptr);
+  };
   Json json = {{"schema", "rafter.trace/1"}, {"model", engine.config().name}, {"dtype", name(engine.checkpoint().dtype())}};
   json["device"] = to_string(engine.options().device);
   json["executor"] = engine.options().executor == ExecutorKind::graph ? "graph" : "eager";
@@ -92,6 +108,7 @@ std::string trace_json(const Engine& engine, const StepTrace& trace, const std::
                   {"gap_s", number_or_null(trace.gap_seconds())},
                   {"bytes", trace.cost().bytes()},
                   {"flops", trace.cost().flops()}};
+  add_floor(json["step"], trace.floor, trace.step_seconds);
   json["method"] = trace.method;
   json["ops"] = Json::array();
   for (const TracedOp& op : trace.ops) {
@@ -105,6 +122,7 @@ std::string trace_json(const Engine& engine, const StepTrace& trace, const std::
                            {"flops", op.cost.flops()},
                            {"time_s", number_or_null(op.seconds)},
                            {"iqr_s", number_or_null(op.iqr)}});
+    add_floor(json["ops"].back(), op.floor, op.seconds);
   }
   return to_text(json);
 }

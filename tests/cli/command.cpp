@@ -30,10 +30,12 @@ struct Pipe {
   int ends[2] = {-1, -1};
 };
 
-[[noreturn]] void become_rafter(std::vector<std::string> arguments, const std::string& out_file, Pipe& in, Pipe& out,
+[[noreturn]] void become_rafter(std::vector<std::string> arguments, const CommandOptions& options, Pipe& in, Pipe& out,
                                 Pipe& err) {
+  ::setenv("XDG_CACHE_HOME", options.cache.c_str(), 1);
   ::dup2(in.ends[0], STDIN_FILENO);
-  const int file = out_file.empty() ? out.ends[1] : ::open(out_file.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);
+  const int file =
+      options.out_file.empty() ? out.ends[1] : ::open(options.out_file.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);
   ::dup2(file, STDOUT_FILENO);
   ::dup2(err.ends[1], STDERR_FILENO);
   arguments.insert(arguments.begin(), RAFTER_BINARY);
@@ -57,7 +59,7 @@ bool drain(int file, std::string& text) {
 Outcome rafter(const std::vector<std::string>& arguments, const CommandOptions& options) {
   Pipe in, out, err;
   const pid_t child = ::fork();
-  if (child == 0) become_rafter(arguments, options.out_file, in, out, err);
+  if (child == 0) become_rafter(arguments, options, in, out, err);
   in.close_end(0);
   out.close_end(1);
   err.close_end(1);

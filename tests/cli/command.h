@@ -14,9 +14,10 @@ struct Outcome {
 };
 
 struct CommandOptions {
-  std::string input = {};      // standard input
-  std::string out_file = {};   // where standard output goes; gathered where empty
-  int interrupt_after_ms = 0;  // sends SIGINT then
+  std::string input = {};       // standard input
+  std::string out_file = {};    // where standard output goes; gathered where empty
+  int interrupt_after_ms = 0;   // sends SIGINT then
+  std::string cache = "/none";  // XDG_CACHE_HOME: what this machine was measured at is no test's business
 };
 
 // `rafter` with these arguments. A run that takes longer than a minute is killed and has failed.

@@ -1,7 +1,7 @@
 // Runs CPU kernels as a machine of lesser abilities would: on each Highway target that this one supports.
 #pragma once
 
-#include "rafter/kernels/simd_targets.h"
+#include "rafter/base/simd_targets.h"
 //
 #include <hwy/highway.h>
 

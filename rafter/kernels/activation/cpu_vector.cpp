@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "rafter/base/simd_targets.h"
 #include "rafter/base/threads.h"
-#include "rafter/kernels/simd_targets.h"
 #include "rafter/ops/swiglu.h"
 
 #undef HWY_TARGET_INCLUDE

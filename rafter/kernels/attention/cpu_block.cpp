@@ -3,9 +3,9 @@
 #include <cstring>
 #include <limits>
 
+#include "rafter/base/simd_targets.h"
 #include "rafter/kernels/attention/cpu_parts.h"
 #include "rafter/kernels/prefetch.h"
-#include "rafter/kernels/simd_targets.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "rafter/kernels/attention/cpu_block.cpp"

@@ -8,9 +8,9 @@
 
 #include <cstring>
 
+#include "rafter/base/simd_targets.h"
 #include "rafter/kernels/matmul/cpu_parts.h"
 #include "rafter/kernels/prefetch.h"
-#include "rafter/kernels/simd_targets.h"
 #include "rafter/ops/block_formats.h"
 
 #undef HWY_TARGET_INCLUDE

@@ -1,8 +1,8 @@
 // What follows a tile of products: bias, gate, residual, and the store to y.
 #include <cstring>
 
+#include "rafter/base/simd_targets.h"
 #include "rafter/kernels/matmul/cpu_parts.h"
-#include "rafter/kernels/simd_targets.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "rafter/kernels/matmul/cpu_finish.cpp"

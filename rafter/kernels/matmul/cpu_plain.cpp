@@ -3,8 +3,8 @@
 // bf16 a cycle, more than memory gives.
 #include <cstring>
 
+#include "rafter/base/simd_targets.h"
 #include "rafter/kernels/matmul/cpu_parts.h"
-#include "rafter/kernels/simd_targets.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "rafter/kernels/matmul/cpu_plain.cpp"

@@ -3,9 +3,9 @@
 #include <cfloat>
 #include <cmath>
 
+#include "rafter/base/simd_targets.h"
 #include "rafter/kernels/matmul/cpu_parts.h"
 #include "rafter/kernels/quant/groups.h"
-#include "rafter/kernels/simd_targets.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "rafter/kernels/matmul/cpu_prepare.cpp"

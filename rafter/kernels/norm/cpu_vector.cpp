@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "rafter/base/simd_targets.h"
 #include "rafter/base/threads.h"
-#include "rafter/kernels/simd_targets.h"
 #include "rafter/ops/rmsnorm.h"
 
 #undef HWY_TARGET_INCLUDE

@@ -7,9 +7,9 @@
 #include <cmath>
 #include <cstring>
 
+#include "rafter/base/simd_targets.h"
 #include "rafter/base/threads.h"
 #include "rafter/kernels/paged_rows.h"
-#include "rafter/kernels/simd_targets.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "rafter/kernels/rope/cpu_table.cpp"

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "rafter/base/simd_targets.h"
 #include "rafter/base/threads.h"
-#include "rafter/kernels/simd_targets.h"
 #include "rafter/ops/argmax.h"
 
 #undef HWY_TARGET_INCLUDE

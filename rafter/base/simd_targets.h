@@ -1,4 +1,5 @@
-// Which Highway targets the CPU kernels are compiled for. Include before any header of Highway.
+// Which Highway targets SIMD code is compiled for: the kernels, and the probes that measure what kernels could reach.
+// Include before any header of Highway.
 //
 // AVX3_DL (Ice Lake, Zen 4 and later) brings the byte dot products that quantised weights live on. SSSE3 machines
 // without SSE4 are gone. The scalable targets are left out because their vectors cannot be kept in arrays, as register
