@@ -82,15 +82,16 @@ __global__ void strided_read(const uint4* in, int64_t sectors, int64_t stride, u
   if (sum.x == 0x12345678u && sum.y == 0x9abcdef0u) *out = sum;
 }
 
-// Segments of `segment` bytes (16 to 4096, a power of two) at random places: segment / 16 neighbouring threads share one.
+// Segments of `segment` bytes at random places: segment / 16 neighbouring threads share one. `segment` and `segments` are
+// powers of two, at most 2^32 of them: a division would take longer than the load.
 __global__ void random_read(const uint4* in, int64_t segments, int segment, int64_t reads, uint4* out) {
   uint4 sum{};
-  const int per = segment / 16;
+  const int per = segment / 16, shift = __ffs(per) - 1;
   const int64_t threads = int64_t{gridDim.x} * blockDim.x;
 #pragma unroll 8
   for (int64_t i = blockIdx.x * int64_t{blockDim.x} + threadIdx.x; i < reads * per; i += threads) {
-    const auto place = static_cast<int64_t>(scramble(static_cast<uint64_t>(i / per)) % static_cast<uint64_t>(segments));
-    sum = mix(sum, load_once(in + place * per + i % per));
+    const int64_t place = scramble32(static_cast<uint32_t>(i >> shift)) & (segments - 1);
+    sum = mix(sum, load_once(in + place * per + (i & (per - 1))));
   }
   if (sum.x == 0x12345678u && sum.y == 0x9abcdef0u) *out = sum;
 }

@@ -8,6 +8,12 @@ namespace {
 
 constexpr Probe kProbes[] = {
     {"dram", "DRAM bandwidth: read, write, copy, triad by size; strided and random access", 20, probe_dram},
+    {"latency", "latency of a chase by size", 12, probe_latency},
+    {"onchip", "latency of what lies on the chip", 2, probe_onchip},
+    {"l2map", "L2 latency by SM", 3, probe_l2_map},
+    {"cache", "bandwidth of caches", 10, probe_cache},
+    {"shared", "bank conflicts", 1, probe_shared},
+    {"spill", "spills", 1, probe_spill},
     {"math", "arithmetic by unit: FP32, FP64, FP16 and BF16 pairs, integers, special functions; burst and sustained", 13,
      probe_math},
     {"tensor", "tensor cores of one warp (mma.sync) by type; burst and sustained", 10, probe_tensor},

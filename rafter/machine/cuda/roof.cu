@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <optional>
 
 #include "rafter/device/cuda/launch.h"
@@ -11,12 +12,16 @@ namespace rafter::cuda {
 
 namespace {
 
-// Seconds of a kernel, of the pause before a burst and of the work before sustained samples.
+// Seconds: of a kernel, of the pause before a burst; of a stretch of work and the most of them before sustained samples, and of
+// those samples together.
 struct Lengths {
-  double burst = 2e-3, sustained = 10e-3, pause = 10e-3, warm_up = 0.8;
+  double burst = 2e-3, sustained = 10e-3, pause = 10e-3;
+  double stretch = 0.25, most_work = 3, sampled = 0.5;
 };
 constexpr Lengths kFull{};
-constexpr Lengths kQuick{2e-3, 4e-3, 4e-3, 0.05};
+constexpr Lengths kQuick{2e-3, 4e-3, 4e-3, 0.02, 0.06, 0.05};
+
+constexpr double kSettled = 0.003;  // two stretches in a row that differ by less: power and clocks have come to rest
 
 constexpr double kShare = 0.1;  // of a figure's usual time: kernels of milliseconds repeat well
 constexpr int kMostRounds = 1 << 24;
@@ -56,11 +61,13 @@ class RoofRun {
   // Throttling is what this measures, so no sample is thrown away for its clock.
   Estimate sustained(StopRule rule) {
     rule.least_clock = 0;
+    rule.least_seconds = lengths_.sampled;
     const int rounds = rounds_in(lengths_.sustained);
-    const auto start = std::chrono::steady_clock::now();
-    while (std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() < lengths_.warm_up) {
-      for (int i = 0; i < 4; ++i) roof_.launch(timer_.stream(), rounds, stamp());
-      timer_.stream().synchronize();
+    double last = 0;
+    for (double worked = 0; worked < lengths_.most_work; worked += lengths_.stretch) {
+      const double rate = rate_over(lengths_.stretch, rounds);
+      if (std::abs(rate - last) < kSettled * last) break;
+      last = rate;
     }
     return measure([&] { return sample(rounds, false); }, rule);
   }
@@ -69,6 +76,18 @@ class RoofRun {
   Stamp* stamp() const { return memory_.as<Stamp>(); }
   int rounds_in(double seconds) const {
     return static_cast<int>(std::clamp(rounds_per_second_ * seconds, 1.0, static_cast<double>(kMostRounds)));
+  }
+
+  // Kernels one after the other for so long, with no pause between them: rounds a second.
+  double rate_over(double seconds, int rounds) {
+    const auto start = std::chrono::steady_clock::now();
+    const auto spent = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
+    double done = 0;
+    for (; spent() < seconds; done += 4.0 * rounds) {
+      for (int i = 0; i < 4; ++i) roof_.launch(timer_.stream(), rounds, stamp());
+      timer_.stream().synchronize();
+    }
+    return done / spent();
   }
 
   void rest(Stream& stream) const {
