@@ -3,7 +3,8 @@
 // Two warpgroups on every SM, each with a 64 x 256 tile of sums, its own A and a B shared with the other, as in a matrix
 // product of 128 x 256 tiles; operands are normal values in swizzled shared memory (for bf16 also with A in registers). A pass
 // is eight instructions over 256 bytes of K and one group; the next is issued while it runs, so the queue never empties. Passes
-// add A B and -A B in turn.
+// add A B and -A B in turn. In the machine code a round is 16 HGMMA (QGMMA, IGMMA) and two waits that leave one group running;
+// the descriptors' arithmetic, some 60 instructions, hides behind 128 cycles of each.
 //
 // Expect on an SM and cycle 1024 multiply-adds of bf16 and f16, half of tf32 and twice of fp8 and int8 (an H100 or H200 at
 // 1.98 GHz: 1070 TFLOP/s of bf16 in a burst); sustained it is the power limit that decides, at 600 to 800 TFLOP/s.
@@ -25,7 +26,6 @@ constexpr int kGroups = 2, kThreads = 128 * kGroups;  // warpgroups
 constexpr int kTiles = 2;                             // of K, in a pass
 constexpr int kRowWords = kTiles * wgmma::kTileBytes / 4;
 constexpr int kRows = kGroups * wgmma::kRows;
-constexpr int kPassSteps = kTiles * wgmma::kSteps;
 
 // Rows of A, its negative and B, each tile by tile.
 constexpr int kTileWordsA = wgmma::kRows * wgmma::kTileBytes / 4, kTileWordsB = wgmma::kColumns * wgmma::kTileBytes / 4;
@@ -35,6 +35,8 @@ constexpr int kSharedBytes = (kWordsA + kWordsB) * 4 + 1024;  // tiles begin on 
 enum class From { shared, registers };
 
 #if RAFTER_HAS_WGMMA
+constexpr int kPassSteps = kTiles * wgmma::kSteps;
+
 // A matrix of `rows` rows, row-major, to tiles of `tile_rows` rows and 128 bytes: tile (row block, column block) in order.
 __device__ void load_tiles(uint32_t* tiles, const uint32_t* matrix, int rows, int tile_rows) {
   for (int i = threadIdx.x; i < rows * kRowWords; i += kThreads) {

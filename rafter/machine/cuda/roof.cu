@@ -119,7 +119,9 @@ void add_roof(Probing& probing, GpuTimer& timer, const Roof& roof) {
   RoofRun run(probing, timer, roof);
   if (!run.calibrate()) return;
   probing.add({roof.name, {}, "burst", roof.unit, run.burst(probing.rule(kShare)), roof.remark});
-  probing.add({roof.name, {}, "sustained", roof.unit, run.sustained(probing.rule(kShare)), roof.remark});
+  std::string remark = roof.remark;
+  if (probing.quick()) remark += std::string(remark.empty() ? "" : "; ") + "after 0.05 s only";
+  probing.add({roof.name, {}, "sustained", roof.unit, run.sustained(probing.rule(kShare)), remark});
 }
 
 }  // namespace rafter::cuda
