@@ -193,7 +193,7 @@ constexpr Kind kind(const char* name, double tolerance, const char* remark = "")
 const Kind kKinds[] = {
     kind<Bf16>("math.bf16.mma", 1e-5),
     kind<F16>("math.f16.mma", 1e-5),
-    kind<F16Sums>("math.f16.mma_f16", 5e-3, "sums in FP16"),
+    kind<F16Sums>("math.f16_sum16.mma", 5e-3, "sums in FP16: less accurate than an f16 op promises"),
     kind<Tf32>("math.tf32.mma", 1e-5),
     kind<Fp8>("math.fp8.mma", 1e-2, "e4m3"),
     kind<Int8>("math.int8.mma", 0, "integer operations, a multiply-add is two"),
