@@ -15,7 +15,7 @@ namespace rafter::cuda {
 
 namespace {
 
-constexpr int kValues = 96, kThreads = 256;
+constexpr int kValues = 96, kThreads = 256, kRounds = 2000;
 
 __device__ inline void carry(const float* in, float scale, int rounds, float* out) {
   float x[kValues];
@@ -51,14 +51,14 @@ void probe_spill(Probing& probing) {
   GpuTimer timer(probing.device());
   const Buffer values(probing.device(), int64_t{kValues} * kThreads * 4), sink(probing.device(), 256);
   fill_random(timer.stream(), values);
-  const int sms = probing.info().multiprocessors, rounds = probing.quick() ? 500 : 2000;
-  const double fmas = static_cast<double>(rounds) * kValues * (kThreads / 32);
+  const int sms = probing.info().multiprocessors;
+  const double fmas = static_cast<double>(kRounds) * kValues * (kThreads / 32);
   double in_registers = 0;
   for (const Limit& limit : kLimits) {
     const auto take = [&] {
       const Sample whole = timer.time([&](Stream& s) {
         launch(s, {.grid = dim3(sms), .block = dim3(kThreads)}, limit.kernel, static_cast<const float*>(values.data()), 0.5f,
-               rounds, static_cast<float*>(sink.data()));
+               kRounds, static_cast<float*>(sink.data()));
       });
       return Sample{whole.value / fmas, whole.clock_hz};
     };
