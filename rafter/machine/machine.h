@@ -10,6 +10,9 @@
 //   l1|l2|l3.read|write, shared.read  B/s at bytes        state warm: all of it in that cache
 //   math.fp32.ffma, math.bf16.wgmma, ...  FLOP/s          unit, then pipe; state burst (milliseconds) or sustained (a second)
 //   latency.dram, latency.chase, ...  s                   at bytes, sm, ...
+//   capacity.l1, capacity.l2, capacity.tlb, ...  B        inferred: state latency or bandwidth, the curve it was read off
+//   shared.conflict, spill.fma  s                         at ways; at registers: a warp's load, a warp's multiply-add
+//   atomic.global.same.u32, ...  1/s                      where, by how many they meet, type; state red (no result) or atom
 //   overhead.launch_stream, ...  s                         state queued, live or host: whose time, see probe_overhead.cu
 //   link.h2d|d2h|bidirectional  B/s  at bytes             state pinned or pageable
 //   link.peer  B/s  at gpu                                state read or write

@@ -45,7 +45,7 @@ struct Bench {
 StopRule point_rule(const Probing& probing) {
   StopRule rule = probing.rule(0.01);
   rule.least_samples = probing.quick() ? 3 : 5;
-  rule.most_seconds = probing.quick() ? 0.02 : 0.04;
+  rule.most_seconds = probing.quick() ? 0.012 : 0.04;
   return rule;
 }
 
@@ -101,7 +101,7 @@ void add_chase_curve(Bench& bench, const RawMemory& memory) {
 void add_page_curve(Bench& bench, const RawMemory& memory) {
   const StopRule rule = point_rule(bench.probing);
   const Walk walk{.path = Path::l2, .warm_steps = 4096, .steps = 8192};
-  for (const int64_t span : sizes(kPageLines * kLine, memory.bytes(), bench.probing.quick() ? 1.5 : 1.2, kPageLines * kLine)) {
+  for (const int64_t span : sizes(kPageLines * kLine, memory.bytes(), bench.probing.quick() ? 2 : 1.2, kPageLines * kLine)) {
     const Ring ring{memory.data(), kPageLines, span / kPageLines};
     link(bench.stream(), ring);
     const Estimate value = bench.estimate(rule, [&] {

@@ -3,8 +3,8 @@
 // The idea is the chase's (chase.cuh) with other loads: one thread, each step needs the one before. latency.register is a chain
 // of fused multiply-adds, which is what an instruction that reads another's result waits. latency.dsmem walks a ring in the
 // shared memory of the other block of a cluster. latency.tma_l2 is from issuing a bulk copy of 128 bytes that lie in L2 to the
-// moment that its mbarrier lets the waiting thread on. Every loop is 32 steps unrolled; its SASS on sm_90 has three more
-// instructions.
+// moment that its mbarrier lets the waiting thread on. The walks are 32 loads unrolled, each on the register that the one before
+// wrote; their SASS on sm_90 has three to five more instructions in the loads' shadow.
 // Expect on an H100 or H200, in cycles: FMA 4, shared 29 to 33, constant about 30, DSMEM about 180 to 210, bulk copy 370 to
 // 700.
 #include <functional>
@@ -70,23 +70,26 @@ __global__ void walk_constant(int steps, Stamp* out) {
   *out = watch.read();
 }
 
-// Block 0 links a ring in the shared memory of block 1, by addresses as it sees them, and walks it.
+// Block 0 links a ring in the shared memory of block 1, by addresses as it sees them, and walks it. The addresses are generic
+// ones of 64 bits: a load by a 32-bit shared::cluster address becomes the same LD.E behind two moves.
 __global__ void walk_neighbour(int steps, Stamp* out) {
 #if RAFTER_HAS_CLUSTERS
-  __shared__ uint32_t ring[kWords];
+  __shared__ uint64_t ring[kWords];
   sync_cluster();
   if (cluster_rank() == 0 && threadIdx.x == 0) {
     const Permutation order(kWords, 3);
-    const auto remote = [&](uint64_t word) { return shared_address_in(shared_address(ring + word), 1); };
-    for (int j = 0; j < kWords; ++j) {
-      asm volatile("st.shared::cluster.u32 [%0], %1;" ::"r"(remote(order(j))), "r"(remote(order((j + 1) % kWords))) : "memory");
-    }
-    uint32_t at = remote(0);
+    const auto remote = [&](uint64_t word) {
+      uint64_t* there;
+      asm volatile("mapa.u64 %0, %1, %2;" : "=l"(there) : "l"(ring + word), "r"(1));
+      return there;
+    };
+    for (int j = 0; j < kWords; ++j) *remote(order(j)) = reinterpret_cast<uint64_t>(remote(order((j + 1) % kWords)));
+    auto at = reinterpret_cast<uint64_t>(remote(0));
     const Stopwatch watch;
 #pragma unroll 1
     for (int i = 0; i < steps; i += kUnroll) {
 #pragma unroll
-      for (int u = 0; u < kUnroll; ++u) asm volatile("ld.shared::cluster.u32 %0, [%0];" : "+r"(at));
+      for (int u = 0; u < kUnroll; ++u) asm volatile("ld.u64 %0, [%0];" : "+l"(at));
     }
     if (at != kNever) *out = watch.read();
   }
