@@ -102,7 +102,7 @@ void add_page_curve(Bench& bench, const RawMemory& memory) {
   const StopRule rule = point_rule(bench.probing);
   const Walk walk{.path = Path::l2, .warm_steps = 4096, .steps = 8192};
   for (const int64_t span : sizes(kPageLines * kLine, memory.bytes(), bench.probing.quick() ? 2 : 1.2, kPageLines * kLine)) {
-    const Ring ring{memory.data(), kPageLines, span / kPageLines};
+    const Ring ring{memory.data(), kPageLines, span / (kPageLines * kLine) * kLine};
     link(bench.stream(), ring);
     const Estimate value = bench.estimate(rule, [&] {
       touch(bench.stream(), ring);
