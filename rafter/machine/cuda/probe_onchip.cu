@@ -3,10 +3,9 @@
 // The idea is the chase's (chase.cuh) with other loads: one thread, each step needs the one before. latency.register is a chain
 // of fused multiply-adds, which is what an instruction that reads another's result waits. latency.dsmem walks a ring in the
 // shared memory of the other block of a cluster. latency.tma_l2 is from issuing a bulk copy of 128 bytes that lie in L2 to the
-// moment that its mbarrier lets the waiting thread on. The walks are 32 loads unrolled, each on the register that the one before
-// wrote; their SASS on sm_90 has three to five more instructions in the loads' shadow.
-// Expect on an H100 or H200, in cycles: FMA 4, shared 29 to 33, constant about 30, DSMEM about 180 to 210, bulk copy 370 to
-// 700.
+// moment that its mbarrier lets the waiting thread on. The walks are 32 loads unrolled, each on the register that the one
+// before wrote; their SASS on sm_90 has three to five more instructions in the loads' shadow. Expect on an H100 or H200, in
+// cycles: FMA 4, shared 29 to 33, constant about 30, DSMEM about 180 to 210, bulk copy 370 to 700.
 #include <functional>
 #include <vector>
 
