@@ -48,14 +48,15 @@ void probe_shared(Probing& probing) {
   for (int ways = 1; ways <= 32; ways += probing.quick() ? ways : 1) {
     const int rounds = std::max(64, 1024 / ways);  // about half a million cycles
     const double loads = static_cast<double>(rounds) * kRows * (kThreads / 32);
+    const auto work = [&](Stream& s) {
+      launch(s, {.grid = dim3(sms), .block = dim3(kThreads)}, read_with_conflicts, ways, rounds,
+             static_cast<uint32_t*>(sink.data()));
+    };
     const auto take = [&] {
-      const Sample whole = timer.time([&](Stream& s) {
-        launch(s, {.grid = dim3(sms), .block = dim3(kThreads)}, read_with_conflicts, ways, rounds,
-               static_cast<uint32_t*>(sink.data()));
-      });
+      const Sample whole = timer.time(work);
       return Sample{whole.value / loads, whole.clock_hz};
     };
-    take();  // loads the code
+    timer.load(work);
     StopRule rule = probing.rule(0.1);
     rule.most_seconds = probing.quick() ? 0.05 : 0.12;
     probing.add({"shared.conflict",

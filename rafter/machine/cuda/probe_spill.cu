@@ -55,16 +55,17 @@ void probe_spill(Probing& probing) {
   const double fmas = static_cast<double>(kRounds) * kValues * (kThreads / 32);
   double in_registers = 0;
   for (const Limit& limit : kLimits) {
+    const auto work = [&](Stream& s) {
+      launch(s, {.grid = dim3(sms), .block = dim3(kThreads)}, limit.kernel, static_cast<const float*>(values.data()), 0.5f,
+             kRounds, static_cast<float*>(sink.data()));
+    };
     const auto take = [&] {
-      const Sample whole = timer.time([&](Stream& s) {
-        launch(s, {.grid = dim3(sms), .block = dim3(kThreads)}, limit.kernel, static_cast<const float*>(values.data()), 0.5f,
-               kRounds, static_cast<float*>(sink.data()));
-      });
+      const Sample whole = timer.time(work);
       return Sample{whole.value / fmas, whole.clock_hz};
     };
     cudaFuncAttributes compiled{};
     check(cudaFuncGetAttributes(&compiled, reinterpret_cast<const void*>(limit.kernel)), "asking about a kernel");
-    take();  // loads the code
+    timer.load(work);
     const Estimate value = measure(take, probing.rule(0.2), timer.default_clock_hz());
     if (in_registers == 0) in_registers = value.median;
     const bool spilled = compiled.localSizeBytes > 0;
