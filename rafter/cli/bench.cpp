@@ -83,8 +83,9 @@ int bench(BenchOptions& options, const std::string& line) {
       progress.update(static_cast<double>(done) / static_cast<double>(options.repetitions));
     }));
   }
-  if (const auto roofs = known_roofs(model.engine().options().device)) {
-    for (BenchResult& result : results) add_floor(result, *roofs);
+  const Roofs roofs = known_roofs(model.engine().options().device);
+  for (BenchResult& result : results) {
+    if (roofs.machine) add_floor(result, *roofs.machine);
   }
   const std::string text = document(options, model, results, line);
   if (options.file.empty()) {
@@ -92,6 +93,7 @@ int bench(BenchOptions& options, const std::string& line) {
   } else {
     write_file(options.file, text);
   }
+  note(roofs.about);
   return 0;
 }
 

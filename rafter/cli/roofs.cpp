@@ -3,7 +3,6 @@
 #include <ctime>
 
 #include "rafter/base/error.h"
-#include "rafter/cli/output.h"
 #include "rafter/machine/store.h"
 
 namespace rafter {
@@ -16,15 +15,14 @@ std::string how_to_probe(DeviceId id) {
   return id == default_device() ? "run `rafter probe`" : fmt::format("run `rafter probe --device {}`", to_string(id));
 }
 
-std::optional<Machine> known_roofs(DeviceId id) {
+Roofs known_roofs(DeviceId id) {
   try {
     std::optional<Machine> machine = known_machine(device(id).info());
-    note(machine ? fmt::format("floors by the roofs of {}, {}\n", to_string(id), roofs_age(*machine))
-                 : fmt::format("not probed: {}\n", how_to_probe(id)));
-    return machine;
+    if (!machine) return {{}, fmt::format("not probed: {}\n", how_to_probe(id))};
+    std::string about = fmt::format("floors by the roofs of {}, {}\n", to_string(id), roofs_age(*machine));
+    return {std::move(machine), std::move(about)};
   } catch (const Error& error) {
-    note(fmt::format("no floors: {}\n", error.what()));
-    return {};
+    return {{}, fmt::format("no floors: {}\n", error.what())};
   }
 }
 

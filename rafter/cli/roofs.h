@@ -2,14 +2,19 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "rafter/machine/machine.h"
 
 namespace rafter {
 
-// The device's machine, with one line on standard error: how old it is, or that there is none and how to get one. A file that
-// is broken is said so and is no reason to fail.
-std::optional<Machine> known_roofs(DeviceId id);
+struct Roofs {
+  std::optional<Machine> machine;
+  std::string about;  // a line for standard error: how old they are, or that there are none, why, and how to get them
+};
+
+// Those of a device. A file that is broken is no reason to fail: there are none then.
+Roofs known_roofs(DeviceId id);
 
 // "measured 3 days ago", "quickly measured 2 hours ago".
 std::string roofs_age(const Machine& machine);

@@ -35,7 +35,9 @@ StepTrace trace_at_end(LoadedModel& model) {
   options.context = std::clamp<int64_t>(engine.length(0), 0, std::max<int64_t>(0, engine.options().context - room));
   Progress progress("tracing a step");
   StepTrace trace = trace_step(engine, options, [&](double fraction) { progress.update(fraction); });
-  if (const auto roofs = known_roofs(engine.options().device)) add_floors(trace, *roofs);
+  const Roofs roofs = known_roofs(engine.options().device);
+  if (roofs.machine) add_floors(trace, *roofs.machine);
+  note(roofs.about);
   return trace;
 }
 

@@ -35,8 +35,10 @@ int trace(TraceVerbOptions& options, const std::string& line) {
   model.start(wanted, options.batch);
   Progress progress("tracing");
   StepTrace made = trace_step(model.engine(), options.trace, [&](double fraction) { progress.update(fraction); });
-  if (const auto roofs = known_roofs(model.engine().options().device)) add_floors(made, *roofs);
+  const Roofs roofs = known_roofs(model.engine().options().device);
+  if (roofs.machine) add_floors(made, *roofs.machine);
   write_out(options.json ? trace_json(model.engine(), made, line) : trace_text(model.engine(), made, options.layers));
+  note(roofs.about);
   return 0;
 }
 

@@ -1,3 +1,4 @@
+// Two machines side by side: which figures changed, by the intervals of both measurements.
 #include <fmt/format.h>
 
 #include <algorithm>

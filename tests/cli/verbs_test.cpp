@@ -34,7 +34,7 @@ TEST_F(Verbs, NoVerbAndHelpPrintHelp) {
   EXPECT_EQ(alone.status, 0);
   EXPECT_EQ(alone.err, "");
   EXPECT_EQ(alone.out, test::rafter({"--help"}).out);
-  for (const char* verb : {"info", "run", "chat", "bench", "trace", "tokenize"}) {
+  for (const char* verb : {"info", "run", "chat", "bench", "trace", "probe", "tokenize"}) {
     EXPECT_NE(alone.out.find(verb), std::string::npos) << verb;
     const Outcome help = test::rafter({verb, "--help"});
     EXPECT_EQ(help.status, 0) << verb;
@@ -70,13 +70,14 @@ TEST_F(Verbs, BenchHasLlamaBenchsColumnsInThreeForms) {
   };
   const Outcome markdown = with({});
   EXPECT_EQ(markdown.status, 0) << markdown.err;
-  EXPECT_EQ(markdown.err, "");
-  for (const char* part : {"| model ", " size |", " params |", "| backend |", "| threads |", " test |", " t/s |", " pp8 |",
-                           " pp16 |", " tg4 |", " pp8 @ d32 |", " tg4 @ d32 |", " ± "}) {
+  EXPECT_EQ(markdown.err.find("rafter: "), std::string::npos) << markdown.err;
+  EXPECT_TRUE(markdown.err.starts_with("not probed: run `rafter probe")) << markdown.err;
+  for (const char* part : {"| model ", " size |", " params |", "| backend |", "| threads |", " test |", " t/s |",
+                           " % of roof |", " pp8 |", " pp16 |", " tg4 |", " pp8 @ d32 |", " tg4 @ d32 |", " ± "}) {
     EXPECT_NE(markdown.out.find(part), std::string::npos) << part << '\n' << markdown.out;
   }
   const Outcome csv = with({"-o", "csv"});
-  EXPECT_TRUE(csv.out.starts_with("model,size,params,backend,threads,test,t/s\n")) << csv.out;
+  EXPECT_TRUE(csv.out.starts_with("model,size,params,backend,threads,test,t/s,% of roof\n")) << csv.out;
   EXPECT_EQ(std::count(csv.out.begin(), csv.out.end(), '\n'), 7);
 
   const json document = parsed(with({"--json"}));
@@ -89,6 +90,7 @@ TEST_F(Verbs, BenchHasLlamaBenchsColumnsInThreeForms) {
     EXPECT_GT(row["bytes"], 0);
     EXPECT_EQ(row["samples"], 2);
     EXPECT_TRUE(row["floor_s"].is_null());
+    EXPECT_TRUE(row["fraction"].is_null());
   }
   EXPECT_EQ(document["rows"][5]["op"], "decode_step");
   EXPECT_EQ(document["rows"][5]["context"], 32);
@@ -113,8 +115,8 @@ TEST_F(Verbs, TraceFoldsUnfoldsAndSpeaksJson) {
   };
   const Outcome folded = with({}), layers = with({"--layers"});
   EXPECT_EQ(folded.status, 0) << folded.err;
-  for (const char* part : {"op ", "shape", "bytes", "FLOPs", "time", "GB/s", "share", "x2", "ffn_down", "sum of the ops",
-                           "the step as a whole", "Step less sum", "tokens/s"}) {
+  for (const char* part : {"op ", "shape", "bytes", "FLOPs", "time", "GB/s", "share", "floor", "% of roof", "x2", "ffn_down",
+                           "sum of the ops", "the step as a whole", "Step less sum", "tokens/s"}) {
     EXPECT_NE(folded.out.find(part), std::string::npos) << part << '\n' << folded.out;
   }
   EXPECT_GT(std::count(layers.out.begin(), layers.out.end(), '\n'), std::count(folded.out.begin(), folded.out.end(), '\n'));

@@ -71,6 +71,55 @@ TEST(Trace, FoldingKeepsCountsAndSums) {
   EXPECT_DOUBLE_EQ(bytes, trace.cost().bytes());
 }
 
+// A CPU that reads and writes 1 GB/s at every size and computes 1 TFLOP/s in FP32.
+Machine slow_memory() {
+  Machine machine;
+  machine.device.id.kind = DeviceKind::cpu;
+  machine.figures.push_back({"dram.read", {{"bytes", 1e6}}, "cold", "B/s", {1e9}, ""});
+  machine.figures.push_back({"dram.write", {{"bytes", 1e6}}, "cold", "B/s", {1e9}, ""});
+  machine.figures.push_back({"math.fp32.simd", {}, "burst", "FLOP/s", {1e12}, ""});
+  return machine;
+}
+
+TEST(Trace, FloorsAreOfEachOpAndOfTheStep) {
+  Model model;
+  StepTrace trace = trace_step(model.engine, traced(20));
+  EXPECT_FALSE(trace.floor);
+  EXPECT_FALSE(trace.op_floor());
+  add_floors(trace, slow_memory());
+  for (const TracedOp& op : trace.ops) EXPECT_NEAR(op.floor->seconds, op.cost.bytes() / 1e9, 1e-15) << op.name;
+  EXPECT_NEAR(trace.floor->seconds, trace.cost().bytes() / 1e9, 1e-12);
+  EXPECT_NEAR(trace.op_floor()->seconds, trace.floor->seconds, 1e-12);
+  double folded = 0;
+  for (const TraceGroup& group : fold(trace)) folded += group.total.floor->seconds;
+  EXPECT_NEAR(folded, trace.floor->seconds, 1e-12);
+  add_floors(trace, Machine());  // one that knows nothing
+  EXPECT_FALSE(trace.floor);
+}
+
+TEST(Trace, TheStepPicksThePointOnTheCurve) {
+  Model model;
+  StepTrace trace = trace_step(model.engine, traced(0));
+  const double bytes = trace.cost().bytes();
+  Machine machine = slow_memory();
+  machine.figures.push_back({"dram.read", {{"bytes", 1}}, "cold", "B/s", {1}, ""});  // what an op alone would get
+  machine.figures[0].at[0].second = machine.figures[1].at[0].second = bytes;
+  add_floors(trace, machine);
+  EXPECT_NEAR(trace.ops[0].floor->seconds, trace.ops[0].cost.bytes() / 1e9, 1e-15);
+}
+
+TEST(Bench, TheFloorIsOfOneStep) {
+  BenchResult result;
+  result.test = {BenchKind::decode, 10, 0};
+  result.cost.bytes_read = 5e9;
+  result.cost.work = work_on(MathUnit::bf16, 1e12);
+  add_floor(result, slow_memory());
+  EXPECT_NEAR(result.floor->memory_seconds, 0.5, 1e-12);
+  EXPECT_NEAR(result.floor->math_seconds, 0.1, 1e-12);
+  add_floor(result, Machine());
+  EXPECT_FALSE(result.floor);
+}
+
 TEST(Trace, TracingChangesNothingOfWhatTheEngineComputes) {
   Model model, fresh;
   trace_step(model.engine, traced(10));

@@ -65,9 +65,20 @@ struct Bench {
 TEST(BenchReport, TheTableIsLlamaBenchs) {
   const Bench bench;
   EXPECT_EQ(bench_table(bench.subject, bench.results).csv(),
-            "model,size,params,backend,threads,test,t/s\n"
-            "tiny bf16,2.00 MiB,1.00 M,cpu,2,pp100,200.00 ± 0.00\n"
-            "tiny bf16,2.00 MiB,1.00 M,cpu,2,tg10 @ d64,6.67 ± 2.89\n");
+            "model,size,params,backend,threads,test,t/s,% of roof\n"
+            "tiny bf16,2.00 MiB,1.00 M,cpu,2,pp100,200.00 ± 0.00,-\n"
+            "tiny bf16,2.00 MiB,1.00 M,cpu,2,tg10 @ d64,6.67 ± 2.89,-\n");
+}
+
+TEST(BenchReport, AFloorGivesTheFractionOfTheMedianStep) {
+  Bench bench;
+  bench.results[1].floor = Floor{.seconds = 0.05, .memory_seconds = 0.05};
+  EXPECT_NE(bench_table(bench.subject, bench.results).csv().find("6.67 ± 2.89,25.0\n"), std::string::npos);
+  const std::vector<ResultRow> rows = bench_rows(bench.subject, bench.results);
+  EXPECT_FALSE(rows[0].floor_s);
+  EXPECT_FALSE(rows[0].fraction);
+  EXPECT_DOUBLE_EQ(rows[1].floor_s.value(), 0.05);
+  EXPECT_DOUBLE_EQ(rows[1].fraction.value(), 0.25);  // ten steps in two seconds
 }
 
 TEST(BenchReport, RowsAreOfOneStep) {
@@ -108,7 +119,8 @@ class TraceReport : public testing::Test {
 
 TEST_F(TraceReport, TextFoldsLayersAndSaysTheGap) {
   const std::string text = trace_text(engine, trace, false);
-  EXPECT_NE(text.find("qkv                      x2  m=1 n=64 k=32 f32  8.00 kB  8.19 kFLOP  2.00 us   4.0   40.0%  01_naive"),
+  EXPECT_NE(text.find("qkv                      x2  m=1 n=64 k=32 f32  8.00 kB  8.19 kFLOP  2.00 us   4.0   40.0%      -       "
+                      "   -  01_naive"),
             std::string::npos)
       << text;
   EXPECT_NE(text.find("Step less sum: 2.00 us (40.0%)."), std::string::npos) << text;
@@ -116,6 +128,29 @@ TEST_F(TraceReport, TextFoldsLayersAndSaysTheGap) {
   EXPECT_NE(text.find("By hand."), std::string::npos) << text;
   const std::string unfolded = trace_text(engine, trace, true);
   EXPECT_EQ(unfolded.find("x2"), std::string::npos) << unfolded;
+}
+
+TEST_F(TraceReport, FloorsStandBesideTheTimes) {
+  for (TracedOp& op : trace.ops) op.floor = Floor{.seconds = 0.5e-6, .memory_seconds = 0.1e-6, .math_seconds = 0.5e-6};
+  trace.floor = Floor{.seconds = 1e-6, .memory_seconds = 1e-6};
+  const std::string text = trace_text(engine, trace, false);
+  EXPECT_NE(text.find("40.0%  1.00 us       50.0  01_naive"), std::string::npos) << text;
+  EXPECT_NE(text.find("100.0%  1.00 us       20.0\n"), std::string::npos) << text;
+  const json document = json::parse(trace_json(engine, trace, ""));
+  EXPECT_DOUBLE_EQ(document["ops"][0]["fraction"].get<double>(), 0.5);
+  EXPECT_EQ(document["ops"][0]["limit"], "math");
+  EXPECT_DOUBLE_EQ(document["step"]["floor_s"].get<double>(), 1e-6);
+  EXPECT_EQ(document["step"]["limit"], "memory");
+}
+
+TEST_F(TraceReport, AnOpOfNoTimeHasNoFraction) {
+  for (TracedOp& op : trace.ops) op.floor = Floor{.seconds = 0.5e-6};
+  trace.ops[0].seconds = 0;
+  trace.ops[2].floor.reset();
+  const json document = json::parse(trace_json(engine, trace, ""));
+  EXPECT_TRUE(document["ops"][0]["fraction"].is_null());
+  EXPECT_DOUBLE_EQ(document["ops"][0]["floor_s"].get<double>(), 0.5e-6);
+  EXPECT_FALSE(trace.op_floor());  // the sum is not known where one is not
 }
 
 TEST_F(TraceReport, JsonHasEveryOp) {
@@ -126,6 +161,10 @@ TEST_F(TraceReport, JsonHasEveryOp) {
   EXPECT_TRUE(document["ops"][2]["layer"].is_null());
   EXPECT_EQ(document["ops"][0]["bytes_read"], 3000);
   EXPECT_DOUBLE_EQ(document["step"]["gap_s"].get<double>(), 2e-6);
+  for (const char* unknown : {"floor_s", "fraction", "limit"}) {
+    EXPECT_TRUE(document["ops"][0][unknown].is_null()) << unknown;
+    EXPECT_TRUE(document["step"][unknown].is_null()) << unknown;
+  }
 }
 
 }  // namespace
