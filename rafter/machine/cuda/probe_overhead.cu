@@ -63,8 +63,10 @@ __global__ void counter_barriers(int count, unsigned* arrived, Stamp* stamp) {
   if (blockIdx.x == 0 && threadIdx.x == 0) *stamp = time;
 }
 
-void launch_one(Stream& stream, bool early) {
-  const LaunchShape shape{.grid = dim3(1), .block = dim3(32), .dependent = early ? Dependent::early : Dependent::after};
+void launch_one(Stream& stream, bool early, int blocks = 1) {
+  const LaunchShape shape{.grid = dim3(static_cast<unsigned>(blocks)),
+                          .block = dim3(blocks == 1 ? 32 : 256),
+                          .dependent = early ? Dependent::early : Dependent::after};
   launch(stream, shape, early ? nothing_early : nothing);
 }
 
@@ -79,14 +81,20 @@ class Overheads {
         pinned_(probing.device(), 64),
         memory_(probing.device(), 64) {}
 
+  // Of kernels of one small block, and of kernels that fill every SM.
   void launches() {
-    const auto stream_of = [](bool early) {
-      return [early](Stream& stream, int count) {
-        for (int i = 0; i < count; ++i) launch_one(stream, early);
+    const auto stream_of = [](bool early, int blocks = 1) {
+      return [early, blocks](Stream& stream, int count) {
+        for (int i = 0; i < count; ++i) launch_one(stream, early, blocks);
       };
     };
-    queued("overhead.launch_stream", stream_of(false), "empty kernels in one stream, all launched before the first runs");
-    if (has_early()) queued("overhead.launch_pdl", stream_of(true), "as launch_stream, by programmatic dependent launch");
+    for (const int blocks : grids()) {
+      queued("overhead.launch_stream", stream_of(false, blocks),
+             "empty kernels in one stream, all launched before the first runs", blocks);
+      if (has_early()) {
+        queued("overhead.launch_pdl", stream_of(true, blocks), "as launch_stream, by programmatic dependent launch", blocks);
+      }
+    }
     const auto all = [&] {
       stream_of(false)(stream(), kCalls);
       stream().synchronize();
@@ -97,8 +105,10 @@ class Overheads {
   }
 
   void graphs() {
-    add_graph("overhead.launch_graph", false, "a chain of empty kernels in a CUDA graph, a node");
-    if (has_early()) add_graph("overhead.graph_pdl", true, "as launch_graph, with programmatic edges");
+    for (const int blocks : grids()) {
+      add_graph("overhead.launch_graph", false, blocks, "a chain of empty kernels in a CUDA graph, a node");
+      if (has_early()) add_graph("overhead.graph_pdl", true, blocks, "as launch_graph, with programmatic edges");
+    }
     const auto graph = chain(100, false);
     host(
         "overhead.graph_launch", "host", 1, [&] { graph->launch(stream()); }, "a graph of 100 empty kernels, the call alone");
@@ -157,13 +167,18 @@ class Overheads {
   Stream& stream() { return timer_.stream(); }
   bool has_early() const { return probing_.info().compute_major >= 9 && dependent_launch_enabled(); }
 
-  void add(const char* name, const char* state, const Estimate& value, const char* remark) {
-    probing_.add({name, {}, state, "s", value, remark});
+  std::vector<int> grids() const { return {1, 2 * probing_.info().multiprocessors}; }
+
+  // `blocks`: of each kernel; 0 where it is no question.
+  void add(const char* name, const char* state, const Estimate& value, const char* remark, int blocks = 0) {
+    Figure figure{name, {}, state, "s", value, remark};
+    if (blocks > 0) figure.at = {{"blocks", blocks}};
+    probing_.add(std::move(figure));
   }
 
   // Seconds of one item as the GPU works a full queue off.
   template <typename Many, typename Few>
-  void add_difference(const char* name, const Many& many, const Few& few, const char* remark) {
+  void add_difference(const char* name, const Many& many, const Few& few, const char* remark, int blocks = 0) {
     timer_.load(few);
     timer_.load(many);
     const auto take = [&] {
@@ -171,12 +186,12 @@ class Overheads {
       return Sample{(long_queue.value - short_queue.value) / (kMany - kFew), long_queue.clock_hz};
     };
     take();
-    add(name, "queued", measure(take, probing_.rule(kShare), timer_.default_clock_hz()), remark);
+    add(name, "queued", measure(take, probing_.rule(kShare), timer_.default_clock_hz()), remark, blocks);
   }
   template <typename Items>
-  void queued(const char* name, const Items& items, const char* remark) {
+  void queued(const char* name, const Items& items, const char* remark, int blocks = 0) {
     const auto work = [&](int count) { return [&items, count](Stream& stream) { items(stream, count); }; };
-    add_difference(name, work(kMany), work(kFew), remark);
+    add_difference(name, work(kMany), work(kFew), remark, blocks);
   }
 
   // Seconds of one of the `count` items that `work` does, by the host's clock; what it leaves running is waited for after.
@@ -193,18 +208,18 @@ class Overheads {
     add(name, state, measure(take, probing_.rule(kShare)), remark);
   }
 
-  std::unique_ptr<Graph> chain(int count, bool early) {
-    launch_one(stream(), early);  // code is loaded outside the capture
+  std::unique_ptr<Graph> chain(int count, bool early, int blocks = 1) {
+    launch_one(stream(), early, blocks);  // code is loaded outside the capture
     stream().synchronize();
     stream().begin_capture();
-    for (int i = 0; i < count; ++i) launch_one(stream(), early);
+    for (int i = 0; i < count; ++i) launch_one(stream(), early, blocks);
     return stream().end_capture();
   }
-  void add_graph(const char* name, bool early, const char* remark) {
-    const auto long_chain = chain(kMany, early), short_chain = chain(kFew, early);
+  void add_graph(const char* name, bool early, int blocks, const char* remark) {
+    const auto long_chain = chain(kMany, early, blocks), short_chain = chain(kFew, early, blocks);
     add_difference(
-        name, [&](Stream& stream) { long_chain->launch(stream); }, [&](Stream& stream) { short_chain->launch(stream); },
-        remark);
+        name, [&](Stream& stream) { long_chain->launch(stream); }, [&](Stream& stream) { short_chain->launch(stream); }, remark,
+        blocks);
   }
 
   void barrier(const char* state, const void* kernel, void** arguments, const Stamp& stamp, const char* remark) {
