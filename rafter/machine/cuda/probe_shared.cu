@@ -3,7 +3,7 @@
 // Shared memory has 32 banks, each a word of 4 bytes wide and good for one word a cycle. Lane i reads word i / n of row i % n,
 // so n lanes meet in one bank on different rows, for every n from 1 to 32. shared.conflict is the time that the SM's shared
 // memory is busy with one load of a warp: 32 warps on each SM keep it busy, and it is seconds of all over loads of an SM. The
-// loop is 16 loads unrolled; its SASS on sm_90 is 16 LDS, 8 to 10 LOP3 and 4 more instructions, fewer than the loads need.
+// loop is 16 loads unrolled; its SASS on sm_90 is 16 LDS and 16 more instructions.
 // Expect n cycles on every GPU since Kepler: 1 without a conflict, 32 at the worst.
 #include <algorithm>
 
