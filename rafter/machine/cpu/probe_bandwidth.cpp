@@ -112,7 +112,7 @@ class Bandwidth {
     const auto flush = [&] {
       if (!outgrows) block_.flush(each * sweep.streams);
     };
-    const double most = bytes > 128 * kMi ? 0.4 : bytes > 16 * kMi ? 0.2 : 0.1;
+    const double most = bytes > 128 * kMi ? 0.35 : bytes > 16 * kMi ? 0.15 : 0.08;
     const double moved = static_cast<double>(each * sweep.streams);
     probing_.add(figure(fmt::format("dram.{}{}", sweep.name, alone ? "_1t" : ""), static_cast<double>(bytes), "cold",
                         rate(moved, work, rule_for(probing_, most), flush)));
@@ -140,7 +140,7 @@ class Bandwidth {
       const auto work = [&] { threads == 1 ? body(0) : cpu_threads().run(body); };
       const auto bytes = static_cast<double>(slice * threads);
       probing_.add(figure(fmt::format("l{}.{}{}", cache.level, what, threads == 1 && cpu_threads().size() > 1 ? "_1t" : ""),
-                          bytes, "warm", rate(bytes * static_cast<double>(repeats), work, rule_for(probing_, 0.2))));
+                          bytes, "warm", rate(bytes * static_cast<double>(repeats), work, rule_for(probing_, 0.15))));
     };
     add("read", [&](char* p) { loops_.read(p, slice); });
     add("write", [&](char* p) { loops_.write(p, slice); });

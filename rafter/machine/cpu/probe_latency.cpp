@@ -2,10 +2,11 @@
 //
 // The lines of a block (64 B each) are linked into one random cycle that visits every line, so that no prefetcher can guess the
 // next; a walk is p = *p, 32 times in a loop, and its end is used. latency.chase is the curve over sizes in steps of about 10%,
-// each size walked (at most) once before it is timed; its steps show the caches' capacities. latency.l1, l2 and l3 are
-// points inside each cache. latency.dram walks lines that were flushed from every cache and are visited for the first time, in
-// pages of 2 MiB where the system grants them; latency.dram_tlb_cold does so in pages of 4 KiB, nearly each of which misses the
-// TLB. Expect 4-5 cycles for L1, 12-16 for L2, 40-80 for L3 (more on servers), 70-130 ns for DRAM.
+// each size walked (at most) once before it is timed; where it leaves a plateau a cache is full: capacity.l1, l2, l3.
+// latency.l1, l2 and l3 are points inside each cache. latency.dram walks lines that were flushed from every cache and are
+// visited for the first time, in pages of 2 MiB where the system grants them; latency.dram_tlb_cold does so in pages of 4 KiB,
+// nearly each of which misses the TLB. Expect 4-5 cycles for L1, 12-16 for L2, 40-80 for L3 (more on servers), 70-130 ns for
+// DRAM.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,6 +19,7 @@
 #include "rafter/machine/cpu/caches.h"
 #include "rafter/machine/cpu/probe_list.h"
 #include "rafter/machine/cpu/timer.h"
+#include "rafter/machine/knees.h"
 
 namespace rafter::cpu {
 
@@ -112,6 +114,30 @@ void add_caches(Probing& probing, const Block& block, Random& random, const std:
   }
 }
 
+// Where the curve leaves a plateau at no more than one and a half times a cache's size and no less than half of it.
+void add_capacities(Probing& probing, const std::vector<Cache>& caches) {
+  std::vector<CurvePoint> curve;
+  for (const Figure* f : probing.so_far().all("latency.chase")) {
+    curve.push_back({f->at_value("bytes").value_or(0), f->value.median});
+  }
+  const std::vector<Knee> knees = find_knees(curve, Worse::higher);
+  for (const Cache& cache : caches) {
+    const auto bytes = static_cast<double>(cache.bytes);
+    const Knee* surest = nullptr;
+    for (const Knee& knee : knees) {
+      const bool near = knee.x > 0.5 * bytes && knee.x < 1.5 * bytes;
+      if (near && (surest == nullptr || knee.sure > surest->sure)) surest = &knee;
+    }
+    if (surest == nullptr) continue;
+    Figure figure{fmt::format("capacity.l{}", cache.level), {}, "latency", "B", {}, describe(*surest, "s")};
+    figure.value.median = surest->x;
+    figure.value.iqr = surest->beyond - surest->inside;
+    figure.value.samples = surest->before.points;
+    figure.remark = fmt::format("the system says {}; {}", format_capacity(cache.bytes), figure.remark);
+    probing.add(std::move(figure));
+  }
+}
+
 // Far more nodes than all samples visit, flushed once, and a pair of lines each: some processors fetch both.
 void add_dram(Probing& probing, int64_t bytes, Random& random, Pages pages, const char* name, const char* remark) {
   const Block block(bytes, pages);
@@ -130,6 +156,7 @@ void probe_latency(Probing& probing) {
   {
     const Block block(std::max(4 * kMi, std::min(256 * kMi, free)));
     add_curve(probing, block, random);
+    add_capacities(probing, caches);
     add_caches(probing, block, random, caches);
   }
   // Memory that is flushed is in no cache, whatever its size; a larger block reaches more of the TLB.
