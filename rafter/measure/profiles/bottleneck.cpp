@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <tuple>
 
 #include "rafter/base/units.h"
 
@@ -122,13 +123,16 @@ class Judge {
 
   Verdict spills() const {
     if (!memory_is_busy_or_unknown({dram_use(), kernel_.l2_percent, kernel_.l1_percent})) return std::nullopt;
-    if (!kernel_.local_bytes || !kernel_.l1_bytes || *kernel_.l1_bytes <= 0) return std::nullopt;
-    const double share = *kernel_.local_bytes / *kernel_.l1_bytes;
-    if (share < limits_.spill_share) return std::nullopt;
+    const auto share_of = [](const Quantity& part, const Quantity& whole) {
+      return part && whole && *whole > 0 ? Quantity(*part / *whole) : std::nullopt;
+    };
+    const Quantity bytes = share_of(kernel_.local_bytes, kernel_.l1_bytes);
+    const Quantity share = bytes ? bytes : share_of(kernel_.local_instructions, kernel_.instructions);
+    if (!share || *share < limits_.spill_share) return std::nullopt;
     const std::string registers =
         kernel_.registers_per_thread ? fmt::format(" at {:.0f} registers a thread", *kernel_.registers_per_thread) : "";
-    return {{Limit::spills, fmt::format("{} of the bytes through L1 are local memory (spills, indexed arrays){}",
-                                        percent_text(100 * share), registers)}};
+    return {{Limit::spills, fmt::format("{} of the {} are local memory (spills, indexed arrays){}", percent_text(100 * *share),
+                                        bytes ? "bytes through L1" : "instructions", registers)}};
   }
 
   Verdict uncoalesced() const {
@@ -205,6 +209,11 @@ class Judge {
     const auto measured = std::find_if(uses_.begin(), uses_.end(), [](const Use& use) { return use.measured; });
     const auto use = measured != uses_.end() ? measured : uses_.begin();
     const Quantity seconds = kernel_.seconds_per_launch();
+    if (use == uses_.end() && seconds && kernel_.floor_seconds) {
+      out.roof = "the file's floor";
+      out.roof_seconds = *kernel_.floor_seconds / static_cast<double>(kernel_.launches);
+      out.fraction = *out.roof_seconds / *seconds;
+    }
     if (use == uses_.end() || !seconds || use->percent <= 0) return;
     out.fraction = use->percent / 100;
     out.roof_seconds = *seconds * *out.fraction;

@@ -40,7 +40,7 @@ struct LimitThresholds {
   double near_roof = 60;            // percent: Nsight Compute's own guide takes 60 for "close to its peak"
   double busy = 30;                 // percent from which waste in a memory unit is worth removing
   double short_seconds = 5e-6;      // about two launches from a stream: nothing is gained by a faster body
-  double spill_share = 0.10;        // of the bytes through L1
+  double spill_share = 0.10;        // of the bytes through L1, or of the instructions
   double sector_use = 50;           // percent: below, half of each sector or more is moved for nothing
   double sectors_per_request = 16;  // above, not even 16-byte loads of a warp explain it (32 lanes x 16 B = 16 sectors)
   double conflict_share = 0.25;     // of the wavefronts of shared memory
@@ -52,7 +52,7 @@ struct Bottleneck {
   std::string evidence;                 // one line: "moves 1.07 GB in 312 us: 3.44 TB/s, 82% of the measured DRAM roof"
   Quantity roof_seconds;                // per launch, at the highest of the roofs; unknown where no roof applies
   Quantity fraction;                    // roof_seconds over seconds; above 1 where caches served what DRAM would have
-  std::string roof;                     // which roof that is: "DRAM", "tensor bf16", "DRAM, the profiler's peak"
+  std::string roof;                     // which: "DRAM", "tensor bf16", "DRAM, the profiler's peak", "the file's floor"
   std::vector<std::string> would_tell;  // for unknown: what to collect
 };
 

@@ -58,7 +58,8 @@ CsvRecord CsvText::read(char delimiter) {
     CsvCell cell;
     cell.line = line_;
     cell.column = position_ - line_start_ + 1;
-    if (!at_end() && text_[position_] == '"') cell.text = quoted_cell(cell);
+    cell.quoted = !at_end() && text_[position_] == '"';
+    if (cell.quoted) cell.text = quoted_cell(cell);
     while (!at_end() && text_[position_] != delimiter && text_[position_] != '\n') cell.text += text_[position_++];
     const bool more = !at_end() && text_[position_] == delimiter;
     if (!more && cell.text.ends_with('\r')) cell.text.pop_back();

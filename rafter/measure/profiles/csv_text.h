@@ -15,6 +15,7 @@ namespace rafter {
 struct CsvCell {
   std::string text;
   size_t line = 0, column = 0;
+  bool quoted = false;
 };
 
 struct CsvRecord {

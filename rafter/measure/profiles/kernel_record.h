@@ -37,6 +37,7 @@ struct KernelRecord {
   Quantity fp32_flops, fp64_flops, fp16_flops;   // measured, outside the tensor cores
   std::map<std::string, double> tensor_flops;    // measured, by dtype of the sources
   Quantity local_instructions;                   // loads and stores of local memory: spills and indexed arrays
+  Quantity instructions;                         // of warps, all of them
   Quantity local_bytes;                          // the same in bytes through L1
   Quantity shared_conflicts, shared_wavefronts;  // extra wavefronts of shared memory, of all its wavefronts
   Quantity floor_seconds;                        // the file's own floor, from Rafter's own files

@@ -187,18 +187,25 @@ class NcuCsvReader {
   void check_length(const CsvRecord& record) const {
     const size_t have = record.cells.size(), want = titles_->names.size();
     const bool enough = titles_->is_raw() || !record.complete ? have >= want : have > std::max(titles_->kernel, titles_->value);
-    if (enough) return;
-    throw input_error({fmt::format("{}: the row at line {}, which ends at column {}", where_, record.line,
-                                   record.cells.back().column + record.cells.back().text.size()),
-                       fmt::format("{} cells long", have), fmt::format("{}, as the titles at line {} have", want, titles_line_),
-                       "the file was cut off or changed: export it again"});
+    const bool ends_in_cell = record.complete || record.cells.back().quoted == titles_->quoted;
+    if (!enough || !ends_in_cell) refuse_cut(record.line, record.cells.back().column, have);
+  }
+
+  [[noreturn]] void refuse_cut(size_t line, size_t column, size_t cells) const {
+    throw input_error({fmt::format("{}: the row at line {}", where_, line),
+                       fmt::format("cut off in its cell {}, at column {}", cells, column),
+                       fmt::format("{} cells, as the titles at line {} have", titles_->names.size(), titles_line_),
+                       "export the file again"});
   }
 
   void pass_over_line() {
     const std::string_view line = csv_.rest_of_line();
+    const size_t number = csv_.line();
     const bool blank = line.find_first_not_of(" \t\r") == kNone;
-    if (titles_ && !blank && !line.starts_with("==")) ++passed_over_;
     csv_.skip_line();
+    // The last line, without a break, that begins as a row does.
+    if (titles_ && titles_->quoted && csv_.at_end() && csv_.line() == number && line.starts_with('"')) refuse_cut(number, 1, 1);
+    if (titles_ && !blank && !line.starts_with("==")) ++passed_over_;
   }
 
   static std::string_view cell(const CsvRecord& record, size_t column) {

@@ -57,6 +57,9 @@ constexpr Source kSources[] = {
     {&R::waves_per_sm, kCount, "Waves Per SM"},
     {&R::registers_per_thread, kCount, "launch__registers_per_thread"},
     {&R::registers_per_thread, kCount, "Registers Per Thread"},
+    {&R::instructions, kCount, "smsp__inst_executed.sum"},
+    {&R::instructions, kCount, "sm__inst_executed.sum"},
+    {&R::instructions, kCount, "Executed Instructions"},
     {&R::shared_wavefronts, kCount, "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"},
     {&R::shared_wavefronts, kCount, "memory_l1_wavefronts_shared"},
     {&R::shared_conflicts, kCount, "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"},
@@ -111,6 +114,8 @@ constexpr std::string_view kParts[] = {
     "smsp__sass_inst_executed_op_local_st.sum",
     "l1tex__t_bytes_pipe_lsu_mem_local_op_ld.sum",
     "l1tex__t_bytes_pipe_lsu_mem_local_op_st.sum",
+    "derived__local_spilling_requests",
+    "Local Memory Spilling Requests",
 };
 
 constexpr std::string_view kTensor = "sm__ops_path_tensor_src_";
@@ -175,6 +180,8 @@ void work_out_memory(const Lookup& get, KernelRecord& kernel) {
   field(kernel.local_instructions, get.sum("smsp__inst_executed_op_local_ld.sum", "smsp__inst_executed_op_local_st.sum"));
   field(kernel.local_instructions,
         get.sum("smsp__sass_inst_executed_op_local_ld.sum", "smsp__sass_inst_executed_op_local_st.sum"));
+  field(kernel.local_instructions, get("derived__local_spilling_requests"));
+  field(kernel.local_instructions, get("Local Memory Spilling Requests"));
   field(kernel.local_bytes, get.sum("l1tex__t_bytes_pipe_lsu_mem_local_op_ld.sum",
                                     "l1tex__t_bytes_pipe_lsu_mem_local_op_st.sum", Dimension::bytes));
 }
