@@ -11,6 +11,19 @@ namespace {
 constexpr size_t kLargestPiece = size_t{16} << 20;
 constexpr size_t kMaxDepth = 64;
 
+// Control characters inside strings become blanks, and where the whole is not UTF-8, all that is not ASCII question marks.
+void mend(std::string& json) {
+  bool inside = false;
+  for (size_t i = 0; i < json.size(); ++i) {
+    if (json[i] == '"') inside = !inside;
+    if (json[i] == '\\' && inside) ++i;
+    if (i < json.size() && inside && static_cast<unsigned char>(json[i]) < 0x20) json[i] = ' ';
+  }
+  if (simdjson::validate_utf8(json.data(), json.size())) return;
+  std::replace_if(
+      json.begin(), json.end(), [](char c) { return static_cast<unsigned char>(c) >= 0x80; }, '?');
+}
+
 bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 
 }  // namespace
@@ -42,13 +55,12 @@ void JsonStream::expect(char c, const char* what) {
   ++position_;
 }
 
+// A quote ends a text unless an odd number of backslashes stands before it.
 size_t JsonStream::end_of_string(size_t at) const {
-  for (size_t i = at + 1; i < text_.size(); ++i) {
-    if (text_[i] == '\\') {
-      ++i;
-    } else if (text_[i] == '"') {
-      return i + 1;
-    }
+  for (size_t quote = text_.find('"', at + 1); quote != std::string_view::npos; quote = text_.find('"', quote + 1)) {
+    size_t escapes = 0;
+    while (text_[quote - 1 - escapes] == '\\') ++escapes;
+    if (escapes % 2 == 0) return quote + 1;
   }
   refuse(text_.size(), fmt::format("the end of the file inside the text that begins at byte {}", at), "a closing quote");
 }
@@ -84,21 +96,18 @@ simdjson::dom::element JsonStream::parse(std::string_view piece) {
     refuse(at, fmt::format("a value of {} bytes", piece.size()), fmt::format("{} bytes or less in one value", kLargestPiece));
   }
   buffer_.assign(piece);
-  bool inside = false;
-  for (size_t i = 0; i < buffer_.size(); ++i) {
-    if (buffer_[i] == '"') inside = !inside;
-    if (buffer_[i] == '\\' && inside) ++i;
-    if (i < buffer_.size() && inside && static_cast<unsigned char>(buffer_[i]) < 0x20) buffer_[i] = ' ';
-  }
-  if (!simdjson::validate_utf8(buffer_.data(), buffer_.size())) {
-    std::replace_if(
-        buffer_.begin(), buffer_.end(), [](char c) { return static_cast<unsigned char>(c) >= 0x80; }, '?');
-  }
   buffer_.append(simdjson::SIMDJSON_PADDING, ' ');
   simdjson::dom::element value;
-  simdjson::error_code error = parser_.allocate(std::max<size_t>(piece.size(), 256), kMaxDepth);
+  simdjson::error_code error = simdjson::SUCCESS;
+  if (parser_.capacity() < piece.size()) error = parser_.allocate(std::max<size_t>(2 * piece.size(), 4096), kMaxDepth);
   if (error == simdjson::SUCCESS) error = parser_.parse(buffer_.data(), piece.size(), false).get(value);
-  if (error != simdjson::SUCCESS) refuse(at, fmt::format("not readable ({})", simdjson::error_message(error)), "a JSON value");
+  if (error == simdjson::UNESCAPED_CHARS || error == simdjson::UTF8_ERROR) {
+    mend(buffer_);
+    error = parser_.parse(buffer_.data(), piece.size(), false).get(value);
+  }
+  if (error != simdjson::SUCCESS) {
+    refuse(at, fmt::format("not readable ({})", simdjson::error_message(error)), "a JSON value");
+  }
   return value;
 }
 

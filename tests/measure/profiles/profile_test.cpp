@@ -6,7 +6,6 @@
 
 #include <chrono>
 #include <cstdlib>
-#include <thread>
 
 #include "rafter/measure/profiles/ncu_report.h"
 #include "tests/support/errors.h"
