@@ -157,4 +157,13 @@ std::string dtype_in_kernel_name(std::string_view name) {
   return {};
 }
 
+void KernelNames::set(KernelRecord& kernel, std::string_view name) {
+  const auto [found, is_new] = known_.try_emplace(std::string(name));
+  Known& known = found->second;
+  if (is_new) known = {clean_kernel_name(name), short_kernel_name(clean_kernel_name(name)), dtype_in_kernel_name(name)};
+  kernel.name = known.full;
+  kernel.short_name = known.brief;
+  kernel.dtype = known.dtype;
+}
+
 }  // namespace rafter

@@ -3,6 +3,9 @@
 
 #include <string>
 #include <string_view>
+#include <unordered_map>
+
+#include "rafter/measure/profiles/kernel_record.h"
 
 namespace rafter {
 
@@ -22,5 +25,17 @@ std::string dtype_in_kernel_name(std::string_view name);
 
 // Control characters, which some profilers leave in names, as blanks.
 std::string clean_kernel_name(std::string_view name);
+
+// Names kernels in all three ways. A profile has many launches of few names: each is looked at once.
+class KernelNames {
+ public:
+  void set(KernelRecord& kernel, std::string_view name);
+
+ private:
+  struct Known {
+    std::string full, brief, dtype;
+  };
+  std::unordered_map<std::string, Known> known_;
+};
 
 }  // namespace rafter

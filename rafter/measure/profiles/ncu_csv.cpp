@@ -214,9 +214,7 @@ class NcuCsvReader {
 
   KernelCells& add_kernel(const CsvRecord& record) {
     KernelRecord kernel;
-    kernel.name = clean_kernel_name(cell(record, titles_->kernel));
-    kernel.short_name = short_kernel_name(kernel.name);
-    kernel.dtype = dtype_in_kernel_name(kernel.name);
+    names_.set(kernel, cell(record, titles_->kernel));
     kernel.grid = parse_dim3(cell(record, titles_->grid));
     kernel.block = parse_dim3(cell(record, titles_->block));
     kernel.stream = parse_integer(cell(record, titles_->stream));
@@ -297,6 +295,7 @@ class NcuCsvReader {
   size_t titles_line_ = 0;
   int64_t passed_over_ = 0;
   std::vector<KernelCells> kernels_;
+  KernelNames names_;
   std::unordered_map<std::string, size_t> place_;  // of a kernel of the details page in kernels_
   NumberStyle style_;
 };

@@ -93,7 +93,7 @@ class NsysReader {
     Table table(file_, "StringIds", columns);
     const int id = table.find("id"), value = table.find("value");
     while (table.next()) {
-      if (const auto key = table.integer(id)) strings_[*key] = clean_kernel_name(table.text(value));
+      if (const auto key = table.integer(id)) strings_[*key] = table.text(value);
     }
   }
 
@@ -139,15 +139,12 @@ class NsysReader {
     int64_t untimed = 0, unnamed = 0;
     while (table.next()) {
       KernelRecord kernel;
+      std::string name;
       for (const int column : {full, brief, mangled}) {
-        if (kernel.name.empty()) kernel.name = string_of(table.integer(column));
+        if (name.empty()) name = string_of(table.integer(column));
       }
-      if (kernel.name.empty()) {
-        kernel.name = "(unnamed)";
-        ++unnamed;
-      }
-      kernel.short_name = short_kernel_name(kernel.name);
-      kernel.dtype = dtype_in_kernel_name(kernel.name);
+      unnamed += name.empty() ? 1 : 0;
+      names_.set(kernel, name.empty() ? "(unnamed)" : name);
       kernel.grid = dim3(table, grid);
       kernel.block = dim3(table, block);
       kernel.stream = table.integer(times.stream);
@@ -181,6 +178,7 @@ class NsysReader {
   SqliteFile file_;
   std::string where_;
   Profile profile_;
+  KernelNames names_;
   std::unordered_map<int64_t, std::string> strings_;
   std::vector<Activity> activities_;
 };

@@ -161,9 +161,7 @@ class TraceReader {
 
   void take_kernel(const object& event, const object& arguments) {
     KernelRecord kernel;
-    kernel.name = clean_kernel_name(text_of(event, {"name"}));
-    kernel.short_name = short_kernel_name(kernel.name);
-    kernel.dtype = dtype_in_kernel_name(kernel.name);
+    names_.set(kernel, text_of(event, {"name"}));
     kernel.grid = dim3_of(arguments, "grid");
     kernel.block = dim3_of(arguments, "block");
     kernel.stream = integer_of(arguments, {"stream"});
@@ -241,6 +239,7 @@ class TraceReader {
   }
 
   Profile profile_;
+  KernelNames names_;
   int64_t events_ = 0;
   std::vector<Activity> activities_;
   std::vector<int64_t> external_ids_, correlations_;  // of each kernel; 0 where it has none
