@@ -15,8 +15,6 @@
 
 #include "rafter/base/error.h"
 
-extern char** environ;
-
 namespace rafter {
 
 namespace {
