@@ -69,7 +69,7 @@ std::string first_telling_argument(std::string_view arguments) {
     start = at + 1;
     const size_t first = argument.find_first_not_of(' ');
     if (first == std::string_view::npos || argument[first] == '(') continue;  // "(bool)1", "(int)4"
-    const std::string word = last_word(split(argument).head);
+    std::string word = last_word(split(argument).head);
     if (!word.empty() && !is_digit(word[0]) && !is_plain_type(word)) return word;
   }
   return {};
