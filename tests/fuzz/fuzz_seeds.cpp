@@ -1,5 +1,6 @@
-// Usage: fuzz_seeds FOLDER. Writes FOLDER/{gguf,safetensors,tokenizer_json}/*: valid files, small so that the fuzzer is quick.
-// Each is read before it is written: a seed that a reader refuses at its first line leads the fuzzer nowhere.
+// Usage: fuzz_seeds FOLDER. Writes FOLDER/{gguf,safetensors,tokenizer_json,ncu_csv,profile_json}/*: valid files, small so that
+// the fuzzer is quick. Each is read before it is written: a seed that a reader refuses at its first line leads the fuzzer
+// nowhere.
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -7,7 +8,11 @@
 #include "rafter/formats/gguf.h"
 #include "rafter/formats/safetensors.h"
 #include "rafter/formats/tokenizer.h"
+#include "rafter/measure/profiles/ncu_csv.h"
+#include "rafter/measure/profiles/pytorch_trace.h"
+#include "rafter/measure/profiles/rafter_json.h"
 #include "tests/support/gguf_writer.h"
+#include "tests/support/profile_files.h"
 #include "tests/support/tiny_model.h"
 
 namespace {
@@ -133,6 +138,31 @@ void write_tokenizers(const fs::path& folder) {
   write_tokenizer(folder / "llama.json", tokenizer_json("null", llama, R"(["H e","l l"])"));
 }
 
+void write_ncu_tables(const fs::path& folder) {
+  const std::string details = "==PROF== Connected\n" + test::details_titles() +
+                              test::details_row("0", "void copy<float>(float*)", "Duration", "us", "1,234.5") +
+                              test::details_row("0", "void copy<float>(float*)", "Memory Throughput", "Gbyte/second", "2.5");
+  const std::string raw = test::csv_row({"ID", "Kernel Name", "gpu__time_duration.sum", "dram__bytes_read.sum"}) +
+                          test::csv_row({"", "", "nsecond", "byte"}) + test::csv_row({"0", "gemm", "1.234,5", "1.000.000"});
+  for (const auto& [name, text] : {std::pair{"details.csv", details}, std::pair{"raw.csv", raw}}) {
+    read_ncu_csv(text, name);
+    write(folder / name, text);
+  }
+}
+
+void write_profile_json(const fs::path& folder) {
+  const std::string_view trace =
+      R"({"distributedInfo":{"rank":1,"world_size":2},"traceEvents":[{"ph":"X","cat":"cpu_op","name":"aten::mm","ts":1,"dur":9,
+    "args":{"External id":5,"Input Dims":[[4,5],[5,6]],"Input type":["float"]}},{"ph":"X","cat":"kernel","name":"k<float>","ts":2,
+    "dur":3,"args":{"External id":5,"device":0,"stream":7,"grid":[1,1,1],"block":[32,1,1]}}]})";
+  const std::string_view results =
+      R"({"schema":"rafter.results/1","machine":{"name":"x"},"rows":[{"op":"sum","impl":"a","shape":{"n":3},"median_s":1e-6}]})";
+  read_pytorch_trace(trace, "trace.json");
+  read_rafter_json(results, "results.json");
+  write(folder / "trace.json", trace);
+  write(folder / "results.json", results);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) try {
@@ -143,6 +173,8 @@ int main(int argc, char** argv) try {
   write_gguf(fs::path(argv[1]) / "gguf");
   write_safetensors(fs::path(argv[1]) / "safetensors");
   write_tokenizers(fs::path(argv[1]) / "tokenizer_json");
+  write_ncu_tables(fs::path(argv[1]) / "ncu_csv");
+  write_profile_json(fs::path(argv[1]) / "profile_json");
 } catch (const std::exception& error) {
   std::cerr << "fuzz_seeds: a seed is not valid: " << error.what() << '\n';
   return 1;

@@ -239,19 +239,22 @@ Outcome run_case(const Kernel& kernel, const OpCase& test, DeviceId id, uint64_t
   return outcome;
 }
 
+void check_kernel(const Kernel& kernel) {
+  if (kernel.device == DeviceKind::cuda && cuda_status().devices == 0) GTEST_SKIP() << "no GPU: " << cuda_status().reason;
+  const bool lowest = registry().kernels(kernel.op, kernel.device).front() == &kernel;
+  for (const OpCase& test : cases(kernel.op)) {
+    const Outcome outcome = run_case(kernel, test, {kernel.device, 0}, 17);
+    if (lowest) {
+      EXPECT_TRUE(outcome.supported) << kernel.name << " refuses " << test.name;
+    }
+    EXPECT_EQ(outcome.fault, "") << name(kernel.op) << ' ' << kernel.name << ", case " << test.name;
+  }
+}
+
 void check_all_kernels(OpKind kind, DeviceKind where) {
-  if (where == DeviceKind::cuda && cuda_status().devices == 0) GTEST_SKIP() << "no GPU: " << cuda_status().reason;
   const auto ladder = registry().kernels(kind, where);
   ASSERT_FALSE(ladder.empty()) << "no kernel of " << name(kind);
-  for (const OpCase& test : cases(kind)) {
-    for (const Kernel* kernel : ladder) {
-      const Outcome outcome = run_case(*kernel, test, {where, 0}, 17);
-      if (kernel == ladder.front()) {
-        EXPECT_TRUE(outcome.supported) << kernel->name << " refuses " << test.name;
-      }
-      EXPECT_EQ(outcome.fault, "") << name(kind) << ' ' << kernel->name << ", case " << test.name;
-    }
-  }
+  for (const Kernel* kernel : ladder) check_kernel(*kernel);
 }
 
 }  // namespace rafter::testing

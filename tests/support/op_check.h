@@ -22,8 +22,11 @@ struct Outcome {
 // Fills, launches, reads back, compares. The same seed gives the same inputs.
 Outcome run_case(const Kernel& kernel, const OpCase& test, DeviceId device, uint64_t seed);
 
-// Every registered kernel of the kind on the device over cases(kind): gtest failures name kernel and case. The lowest
-// step must support every case. Skips, saying why, where the device is absent.
+// The kernel over all cases of its op: gtest failures name kernel and case. The lowest step must support every case.
+// Skips, saying why, where the device is absent.
+void check_kernel(const Kernel& kernel);
+
+// Every registered kernel of the kind; there must be one.
 void check_all_kernels(OpKind kind, DeviceKind device);
 
 }  // namespace rafter::testing
