@@ -52,12 +52,24 @@ std::span<const Probe> probes(DeviceKind kind) {
 #endif
 }
 
-Machine probe(Device& device, const ProbeOptions& options, const std::function<void(double, const std::string&)>& progress) {
-  const std::vector<Probe> list = chosen(device.id().kind, options.only);
+std::span<const Probe> thread_sweeps(DeviceKind kind) {
+  if (kind == DeviceKind::cpu) return cpu::thread_sweeps();
+#if defined(RAFTER_WITH_CUDA)
+  return cuda::thread_sweeps();
+#else
+  return {};
+#endif
+}
+
+Machine probe(Device& device, const ProbeOptions& options, const ProbeProgress& progress) {
+  return run_probes(device, chosen(device.id().kind, options.only), options.quick, progress);
+}
+
+Machine run_probes(Device& device, std::span<const Probe> list, bool quick, const ProbeProgress& progress) {
   const auto start = std::chrono::steady_clock::now();
   Machine machine;
   machine.device = device.info();
-  machine.quick = options.quick;
+  machine.quick = quick;
   if (device.id().kind == DeviceKind::cpu) machine.threads = cpu_threads().size();
   double whole = 0, done = 0;
   for (const Probe& probe : list) whole += probe.seconds;
@@ -67,7 +79,7 @@ Machine probe(Device& device, const ProbeOptions& options, const std::function<v
       if (progress) progress((done + fraction * each.seconds) / whole, text);
     };
     tell(0, "");
-    Probing probing(device, options.quick, machine, tell);
+    Probing probing(device, quick, machine, tell);
     each.run(probing);
     done += each.seconds;
   }

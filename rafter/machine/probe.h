@@ -50,11 +50,16 @@ struct Probe {
   void (*run)(Probing&) = nullptr;
 };
 
+// Those that make up a Machine.
 std::span<const Probe> probes(DeviceKind kind);
+// What the chapter on threads shows: how the shape of a launch decides what a memory-bound kernel gets.
+std::span<const Probe> thread_sweeps(DeviceKind kind);
+
+using ProbeProgress = std::function<void(double fraction, const std::string& what)>;
 
 // Runs the probes chosen, in order. An unknown name in `only` is an input Error that lists the names. A probe that the device
 // can't run (wgmma on an older GPU) adds nothing.
-Machine probe(Device& device, const ProbeOptions& options,
-              const std::function<void(double fraction, const std::string& what)>& progress = {});
+Machine probe(Device& device, const ProbeOptions& options, const ProbeProgress& progress = {});
+Machine run_probes(Device& device, std::span<const Probe> list, bool quick, const ProbeProgress& progress = {});
 
 }  // namespace rafter

@@ -10,4 +10,7 @@ void probe_latency(Probing& probing);
 void probe_math(Probing& probing);
 void probe_overhead(Probing& probing);
 
+// Not part of a Machine: what the chapter on threads shows.
+void sweep_threads(Probing& probing);
+
 }  // namespace rafter::cpu

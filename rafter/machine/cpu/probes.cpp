@@ -13,8 +13,13 @@ constexpr Probe kProbes[] = {
     {"overhead", "entering a parallel section, reading the clock", 1, probe_overhead},
 };
 
+constexpr Probe kThreadSweeps[] = {
+    {"threads", "a triad by threads, by size, by the size of their shares", 5, sweep_threads},
+};
+
 }  // namespace
 
 std::span<const Probe> probes() { return kProbes; }
+std::span<const Probe> thread_sweeps() { return kThreadSweeps; }
 
 }  // namespace rafter::cpu

@@ -8,5 +8,6 @@
 namespace rafter::cpu {
 
 std::span<const Probe> probes();
+std::span<const Probe> thread_sweeps();
 
 }  // namespace rafter::cpu

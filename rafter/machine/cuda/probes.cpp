@@ -24,8 +24,14 @@ constexpr Probe kProbes[] = {
     {"link", "copies between host and GPU, pinned and pageable, and between GPUs, by size", 6, probe_link},
 };
 
+constexpr Probe kThreadSweeps[] = {
+    {"threads", "vector add and saxpy by size, block, grid, occupancy, divergence, access width, loads in flight", 15,
+     sweep_threads},
+};
+
 }  // namespace
 
 std::span<const Probe> probes() { return kProbes; }
+std::span<const Probe> thread_sweeps() { return kThreadSweeps; }
 
 }  // namespace rafter::cuda

@@ -8,5 +8,6 @@
 namespace rafter::cuda {
 
 std::span<const Probe> probes();
+std::span<const Probe> thread_sweeps();
 
 }  // namespace rafter::cuda
