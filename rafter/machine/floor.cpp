@@ -24,7 +24,7 @@ const char* last_cache(const Machine& machine) {
 
 }  // namespace
 
-std::string_view name(Limit limit) { return limit == Limit::memory ? "memory" : "math"; }
+std::string_view name(FloorLimit limit) { return limit == FloorLimit::memory ? "memory" : "math"; }
 
 std::optional<double> Floor::fraction_of(double measured_seconds) const {
   if (!(measured_seconds > 0) || !std::isfinite(measured_seconds)) return {};

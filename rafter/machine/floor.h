@@ -16,13 +16,13 @@
 
 namespace rafter {
 
-enum class Limit : uint8_t { memory, math };
-std::string_view name(Limit limit);
+enum class FloorLimit : uint8_t { memory, math };
+std::string_view name(FloorLimit limit);
 
 struct Floor {
   double seconds = 0;
   double memory_seconds = 0, math_seconds = 0;
-  Limit limit() const { return math_seconds > memory_seconds ? Limit::math : Limit::memory; }
+  FloorLimit limit() const { return math_seconds > memory_seconds ? FloorLimit::math : FloorLimit::memory; }
   // floor over time, 1 at the roof; nullopt where the time is no positive number.
   std::optional<double> fraction_of(double measured_seconds) const;
 };

@@ -43,14 +43,14 @@ TEST(Floor, MemoryBound) {
   EXPECT_NEAR(f.memory_seconds, 700e-6, 1e-12);
   EXPECT_NEAR(f.math_seconds, 10e-6, 1e-12);
   EXPECT_NEAR(f.seconds, 700e-6, 1e-12);
-  EXPECT_EQ(f.limit(), Limit::memory);
+  EXPECT_EQ(f.limit(), FloorLimit::memory);
   EXPECT_EQ(name(f.limit()), "memory");
 }
 
 TEST(Floor, MathBound) {
   const Floor f = floor(cost_of(500e3, 0, MathUnit::bf16, 1e9), round_machine()).value();
   EXPECT_NEAR(f.seconds, 10e-3, 1e-12);
-  EXPECT_EQ(f.limit(), Limit::math);
+  EXPECT_EQ(f.limit(), FloorLimit::math);
   EXPECT_EQ(name(f.limit()), "math");
 }
 

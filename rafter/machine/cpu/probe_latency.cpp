@@ -2,8 +2,8 @@
 //
 // The lines of a block (64 B each) are linked into one random cycle that visits every line, so that no prefetcher can guess the
 // next; a walk is p = *p, 32 times in a loop, and its end is used. latency.chase is the curve over sizes in steps of about 10%,
-// each size walked (at most) once before it is timed; where it leaves a plateau a cache is full: capacity.l1, l2, l3.
-// latency.l1, l2 and l3 are points inside each cache. latency.dram walks lines that were flushed from every cache and are
+// each size walked before it is timed, once or for 262144 steps; where it leaves a plateau a cache is full: capacity.l1, l2,
+// l3. latency.l1, l2 and l3 are points inside each cache. latency.dram walks lines that were flushed from every cache and are
 // visited for the first time, in pages of 2 MiB where the system grants them; latency.dram_tlb_cold does so in pages of 4 KiB,
 // nearly each of which misses the TLB. Expect 4-5 cycles for L1, 12-16 for L2, 40-80 for L3 (more on servers), 70-130 ns for
 // DRAM.
