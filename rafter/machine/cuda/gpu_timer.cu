@@ -26,15 +26,26 @@ __global__ void read_clock(Stamp* out) {
   *out = stamp;
 }
 
-// Lines that are read leave clean: what evicts them later pays for no write-back.
-__global__ void read_all(const uint4* data, int64_t count, uint4* out) {
+constexpr int kSlice = 4096;  // uint4 a block takes at a time: 64 KiB
+
+// A slice is swept `sweeps` times before the next. L2 on Hopper keeps lines that were used again and lets a stream of new ones
+// pass by, so that reading other memory once evicts little: what is read twice counts as used again.
+__global__ void read_slices(const uint4* data, int64_t count, int sweeps, uint4* out) {
   uint4 sum{};
-  for_groups<4>(count, [&](int64_t i, bool full) {
-    uint4 v[4];
-    load_group(v, data, i, count, full);
-    for (const uint4& each : v) sum = mix(sum, each);
-  });
+  for (int64_t slice = blockIdx.x * int64_t{kSlice}; slice < count; slice += gridDim.x * int64_t{kSlice}) {
+    for (int sweep = 0; sweep < sweeps; ++sweep) {
+      for (int64_t i = slice + threadIdx.x; i < min(slice + kSlice, count); i += blockDim.x)
+        sum = mix(sum, load_once(data + i));
+    }
+  }
   if (sum.x == 0x12345678u && sum.y == 0x9abcdef0u) *out = sum;
+}
+
+__global__ void overwrite(uint4* data, int64_t count) {
+  for (int64_t i = blockIdx.x * int64_t{blockDim.x} + threadIdx.x; i < count; i += int64_t{gridDim.x} * blockDim.x) {
+    const uint4 old = data[i];
+    data[i] = make_uint4(old.y, old.z, old.w, old.x);
+  }
 }
 
 }  // namespace
@@ -60,7 +71,7 @@ GpuTimer::GpuTimer(Device& device)
       start_(stream_->make_event()),
       end_(stream_->make_event()),
       gate_(std::make_unique<Gate>(device)),
-      junk_(device, 3 * device.info().l2_bytes),
+      junk_(device, 5 * device.info().l2_bytes),
       default_clock_hz_(device.info().clock_hz) {
   fill_random(*stream_, junk_);
   // CUDA loads a kernel's code at its first launch, which may wait for all that runs: not for a closed gate.
@@ -85,10 +96,14 @@ Sample GpuTimer::time(const Work& work, const Work& before) {
   return {end_->seconds_since(*start_), gate_->clock->hz()};
 }
 
+// The first half is rewritten, which evicts all there was, and the second is read, which evicts what was written: lines that
+// are still to be written back would slow down what comes next.
 void GpuTimer::flush_l2(Stream& stream) {
   auto* const junk = static_cast<uint4*>(junk_.data());
-  const int64_t count = junk_.bytes() / static_cast<int64_t>(sizeof(uint4));
-  launch(stream, {.grid = dim3(1024), .block = dim3(256)}, read_all, static_cast<const uint4*>(junk), count, junk);
+  const int64_t half = junk_.bytes() / static_cast<int64_t>(sizeof(uint4)) / 2;
+  const LaunchShape shape{.grid = dim3(1024), .block = dim3(256)};
+  launch(stream, shape, overwrite, junk, half);
+  launch(stream, shape, read_slices, static_cast<const uint4*>(junk + half), half, 2, junk);
 }
 
 void GpuTimer::load(const Work& work) {

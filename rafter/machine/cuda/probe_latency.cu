@@ -142,7 +142,7 @@ void add_small_sets(Bench& bench, const RawMemory& memory) {
 
 // Each sample walks lines that were last read before L2 was overwritten.
 void add_dram(Bench& bench, const RawMemory& memory) {
-  const Ring ring{memory.data(), std::min<int64_t>(64 * kMi, memory.bytes()) / kLine};
+  const Ring ring{memory.data(), memory.bytes() / kLine};
   link(bench.stream(), ring);
   const Walk walk{.path = Path::l2, .steps = 4096, .page_bytes = kPage};
   const Estimate value = bench.estimate(bench.probing.rule(0.3), [&] {
