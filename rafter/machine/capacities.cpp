@@ -16,8 +16,8 @@ namespace {
 
 constexpr double kKi = 1024;
 
-std::vector<CurvePoint> curve_of(const Machine& machine, std::string_view name) {
-  std::vector<CurvePoint> points;
+std::vector<KneePoint> curve_of(const Machine& machine, std::string_view name) {
+  std::vector<KneePoint> points;
   for (const Figure* f : machine.all(name)) points.push_back({f->at_value("bytes").value_or(0), f->value.median});
   return points;
 }

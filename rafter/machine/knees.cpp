@@ -21,9 +21,9 @@ struct LogPoint {
 };
 using LogCurve = std::vector<LogPoint>;
 
-LogCurve log_curve(std::span<const CurvePoint> curve) {
+LogCurve log_curve(std::span<const KneePoint> curve) {
   LogCurve points;
-  for (const CurvePoint& p : curve) {
+  for (const KneePoint& p : curve) {
     if (p.x > 0 && p.y > 0 && std::isfinite(p.x) && std::isfinite(p.y)) points.push_back({std::log(p.x), std::log(p.y)});
   }
   std::sort(points.begin(), points.end(), [](const LogPoint& a, const LogPoint& b) { return a.u < b.u; });
@@ -193,16 +193,16 @@ std::optional<Knee> knee_after(const LogCurve& c, const Range& plateau, const Ra
 
 }  // namespace
 
-double curve_noise(std::span<const CurvePoint> curve) { return noise_of(log_curve(curve)); }
+double curve_noise(std::span<const KneePoint> curve) { return noise_of(log_curve(curve)); }
 
-std::vector<Plateau> find_plateaus(std::span<const CurvePoint> curve, const KneeRule& rule) {
+std::vector<Plateau> find_plateaus(std::span<const KneePoint> curve, const KneeRule& rule) {
   const LogCurve c = log_curve(curve);
   std::vector<Plateau> plateaus;
   for (const Range& range : plateau_ranges(c, rule)) plateaus.push_back(as_plateau(c, range));
   return plateaus;
 }
 
-std::vector<Knee> find_knees(std::span<const CurvePoint> curve, Worse worse, const KneeRule& rule) {
+std::vector<Knee> find_knees(std::span<const KneePoint> curve, Worse worse, const KneeRule& rule) {
   LogCurve c = log_curve(curve);
   if (worse == Worse::lower) {
     for (LogPoint& p : c) p.v = -p.v;

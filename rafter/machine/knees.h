@@ -13,7 +13,7 @@
 
 namespace rafter {
 
-struct CurvePoint {
+struct KneePoint {
   double x = 0, y = 0;  // both positive; others are passed over
 };
 
@@ -43,13 +43,13 @@ struct Knee {
 };
 
 // Relative noise of a curve: half of the steps between neighbours, less their trend, are smaller than 0.95 times this.
-double curve_noise(std::span<const CurvePoint> curve);
+double curve_noise(std::span<const KneePoint> curve);
 
 // The plateaus in order of x, those that join without a change of level taken together. The points need no order.
-std::vector<Plateau> find_plateaus(std::span<const CurvePoint> curve, const KneeRule& rule = {});
+std::vector<Plateau> find_plateaus(std::span<const KneePoint> curve, const KneeRule& rule = {});
 
 // The knees in order of x. None where there are fewer than twice the points of a window, or no plateau.
-std::vector<Knee> find_knees(std::span<const CurvePoint> curve, Worse worse, const KneeRule& rule = {});
+std::vector<Knee> find_knees(std::span<const KneePoint> curve, Worse worse, const KneeRule& rule = {});
 
 // "19.4 ns up to 200 KiB, 145 ns on the next plateau; surely left at 216 KiB; 98 points before it, sure 1.00". The curve's x
 // are bytes, its y of `unit`.

@@ -16,9 +16,9 @@ constexpr double kFine = 1.04, kCoarse = 1.25;  // the steps of a full and of a 
 
 using Shape = std::function<double(double x)>;
 
-std::vector<CurvePoint> curve(double from, double to, double step, const Shape& shape, double noise = 0, uint64_t seed = 1) {
+std::vector<KneePoint> curve(double from, double to, double step, const Shape& shape, double noise = 0, uint64_t seed = 1) {
   Random random(seed);
-  std::vector<CurvePoint> points;
+  std::vector<KneePoint> points;
   for (double x = from; x <= to; x *= step) points.push_back({x, shape(x) * (1 + noise * random.normal())});
   return points;
 }
@@ -145,9 +145,9 @@ TEST(Knees, TooFewOrBadPointsGiveNone) {
   const auto step = curve(4 * kKi, 4 * kMi, 3, [](double x) { return x <= 128 * kKi ? 10 : 40; });
   EXPECT_LT(step.size(), 10u);
   EXPECT_TRUE(find_knees(step, Worse::higher).empty());
-  const std::vector<CurvePoint> bad(40, CurvePoint{0, std::nan("")});
+  const std::vector<KneePoint> bad(40, KneePoint{0, std::nan("")});
   EXPECT_TRUE(find_knees(bad, Worse::higher).empty());
-  const std::vector<CurvePoint> one_place(40, CurvePoint{1024, 5});
+  const std::vector<KneePoint> one_place(40, KneePoint{1024, 5});
   EXPECT_TRUE(find_knees(one_place, Worse::higher).empty());
 }
 

@@ -116,7 +116,7 @@ void add_caches(Probing& probing, const Block& block, Random& random, const std:
 
 // Where the curve leaves a plateau at no more than one and a half times a cache's size and no less than half of it.
 void add_capacities(Probing& probing, const std::vector<Cache>& caches) {
-  std::vector<CurvePoint> curve;
+  std::vector<KneePoint> curve;
   for (const Figure* f : probing.so_far().all("latency.chase")) {
     curve.push_back({f->at_value("bytes").value_or(0), f->value.median});
   }
