@@ -15,7 +15,7 @@ namespace {
 
 // One unit that the kernel used, and how near it came to that unit's peak.
 struct Use {
-  Limit limit;
+  KernelLimit limit;
   std::string roof;  // "DRAM", "tensor bf16"
   double percent;    // of the peak
   std::string evidence;
@@ -25,7 +25,7 @@ struct Use {
 std::string percent_text(double percent) { return fmt::format("{:.0f}%", percent); }
 
 // A unit by the amount it handled and its measured rate.
-void add_by_amount(std::vector<Use>& uses, const KernelRecord& kernel, Limit limit, const std::string& roof,
+void add_by_amount(std::vector<Use>& uses, const KernelRecord& kernel, KernelLimit limit, const std::string& roof,
                    const Quantity& amount, const Quantity& rate, const char* unit, const char* verb) {
   if (!kernel.seconds || !amount || *amount <= 0 || !rate || *rate <= 0) return;
   const double percent = 100 * *amount / *rate / *kernel.seconds;
@@ -38,7 +38,7 @@ void add_by_amount(std::vector<Use>& uses, const KernelRecord& kernel, Limit lim
 }
 
 // A unit by the profiler's own percentage, where no measured roof says more.
-void add_by_percent(std::vector<Use>& uses, Limit limit, const std::string& roof, const Quantity& percent) {
+void add_by_percent(std::vector<Use>& uses, KernelLimit limit, const std::string& roof, const Quantity& percent) {
   const bool known = std::any_of(uses.begin(), uses.end(), [&](const Use& use) { return use.limit == limit; });
   if (!percent || known) return;
   uses.push_back({limit, roof, *percent, fmt::format("{} at {} of the profiler's peak", roof, percent_text(*percent)), false});
@@ -47,33 +47,34 @@ void add_by_percent(std::vector<Use>& uses, Limit limit, const std::string& roof
 std::vector<Use> uses_of(const KernelRecord& kernel, const KernelRoofs& roofs) {
   std::vector<Use> uses;
   const Quantity dram = kernel.dram_bytes();
-  add_by_amount(uses, kernel, Limit::dram, "DRAM", dram ? dram : kernel.needed_bytes, roofs.dram_bytes_per_second, "B",
+  add_by_amount(uses, kernel, KernelLimit::dram, "DRAM", dram ? dram : kernel.needed_bytes, roofs.dram_bytes_per_second, "B",
                 dram ? "moves" : "must move");
-  add_by_amount(uses, kernel, Limit::l2, "L2", kernel.l2_bytes, roofs.l2_bytes_per_second, "B", "moves");
+  add_by_amount(uses, kernel, KernelLimit::l2, "L2", kernel.l2_bytes, roofs.l2_bytes_per_second, "B", "moves");
   for (const auto& [dtype, flops] : kernel.tensor_flops) {
     const auto roof = roofs.tensor_flops_per_second.find(dtype);
     if (roof == roofs.tensor_flops_per_second.end()) continue;
-    add_by_amount(uses, kernel, Limit::tensor, "tensor " + dtype, flops, roof->second, "FLOP", "computes");
+    add_by_amount(uses, kernel, KernelLimit::tensor, "tensor " + dtype, flops, roof->second, "FLOP", "computes");
   }
   // Needed FLOPs do not say which unit did them: the fastest that takes the dtype bounds them all.
   const auto tensor = roofs.tensor_flops_per_second.find(kernel.dtype == "f32" ? "tf32" : kernel.dtype);
   if (kernel.dtype == "f32") {
-    add_by_amount(uses, kernel, Limit::fp32, "FP32", kernel.needed_flops, roofs.fp32_flops_per_second, "FLOP", "needs");
+    add_by_amount(uses, kernel, KernelLimit::fp32, "FP32", kernel.needed_flops, roofs.fp32_flops_per_second, "FLOP", "needs");
   } else if (tensor != roofs.tensor_flops_per_second.end()) {
-    add_by_amount(uses, kernel, Limit::tensor, "tensor " + kernel.dtype, kernel.needed_flops, tensor->second, "FLOP", "needs");
+    add_by_amount(uses, kernel, KernelLimit::tensor, "tensor " + kernel.dtype, kernel.needed_flops, tensor->second, "FLOP",
+                  "needs");
   }
-  add_by_amount(uses, kernel, Limit::fp32, "FP32", kernel.fp32_flops, roofs.fp32_flops_per_second, "FLOP", "computes");
-  add_by_amount(uses, kernel, Limit::fp64, "FP64", kernel.fp64_flops, roofs.fp64_flops_per_second, "FLOP", "computes");
-  add_by_percent(uses, Limit::dram, "DRAM", kernel.dram_percent);
-  add_by_percent(uses, Limit::l2, "L2", kernel.l2_percent);
-  add_by_percent(uses, Limit::tensor, "tensor pipe", kernel.tensor_percent);
-  add_by_percent(uses, Limit::fp32, "FP32 pipe", kernel.fp32_percent);
-  add_by_percent(uses, Limit::fp64, "FP64 pipe", kernel.fp64_percent);
+  add_by_amount(uses, kernel, KernelLimit::fp32, "FP32", kernel.fp32_flops, roofs.fp32_flops_per_second, "FLOP", "computes");
+  add_by_amount(uses, kernel, KernelLimit::fp64, "FP64", kernel.fp64_flops, roofs.fp64_flops_per_second, "FLOP", "computes");
+  add_by_percent(uses, KernelLimit::dram, "DRAM", kernel.dram_percent);
+  add_by_percent(uses, KernelLimit::l2, "L2", kernel.l2_percent);
+  add_by_percent(uses, KernelLimit::tensor, "tensor pipe", kernel.tensor_percent);
+  add_by_percent(uses, KernelLimit::fp32, "FP32 pipe", kernel.fp32_percent);
+  add_by_percent(uses, KernelLimit::fp64, "FP64 pipe", kernel.fp64_percent);
   std::stable_sort(uses.begin(), uses.end(), [](const Use& a, const Use& b) { return a.percent > b.percent; });
   return uses;
 }
 
-using Verdict = std::optional<std::pair<Limit, std::string>>;
+using Verdict = std::optional<std::pair<KernelLimit, std::string>>;
 
 class Judge {
  public:
@@ -88,7 +89,7 @@ class Judge {
       out.evidence = verdict->second;
       break;
     }
-    if (out.limit == Limit::unknown) say_unknown(out);
+    if (out.limit == KernelLimit::unknown) say_unknown(out);
     add_gain(out);
     return out;
   }
@@ -100,10 +101,11 @@ class Judge {
     const Quantity seconds = kernel_.seconds_per_launch(), gap = kernel_.gap_per_launch();
     if (!seconds || at_roof()) return std::nullopt;
     if (gap && *gap > *seconds) {
-      return {{Limit::launch, fmt::format("runs {} after {} of idle stream", format_seconds(*seconds), format_seconds(*gap))}};
+      return {{KernelLimit::launch,
+               fmt::format("runs {} after {} of idle stream", format_seconds(*seconds), format_seconds(*gap))}};
     }
     if (*seconds >= limits_.short_seconds) return std::nullopt;
-    return {{Limit::launch, fmt::format("runs {}, about what a launch costs", format_seconds(*seconds))}};
+    return {{KernelLimit::launch, fmt::format("runs {}, about what a launch costs", format_seconds(*seconds))}};
   }
 
   // Whether waste in memory may matter: some memory unit is busy, or none is known.
@@ -116,7 +118,7 @@ class Judge {
   // Percent of the DRAM roof, by whatever is known of it.
   Quantity dram_use() const {
     for (const Use& use : uses_) {
-      if (use.limit == Limit::dram) return use.percent;
+      if (use.limit == KernelLimit::dram) return use.percent;
     }
     return std::nullopt;
   }
@@ -131,8 +133,9 @@ class Judge {
     if (!share || *share < limits_.spill_share) return std::nullopt;
     const std::string registers =
         kernel_.registers_per_thread ? fmt::format(" at {:.0f} registers a thread", *kernel_.registers_per_thread) : "";
-    return {{Limit::spills, fmt::format("{} of the {} are local memory (spills, indexed arrays){}", percent_text(100 * *share),
-                                        bytes ? "bytes through L1" : "instructions", registers)}};
+    return {
+        {KernelLimit::spills, fmt::format("{} of the {} are local memory (spills, indexed arrays){}",
+                                          percent_text(100 * *share), bytes ? "bytes through L1" : "instructions", registers)}};
   }
 
   Verdict uncoalesced() const {
@@ -142,10 +145,11 @@ class Judge {
         std::tuple{"stores", kernel_.sector_use_store, kernel_.sectors_per_store}};
     for (const auto& [way, use, sectors] : ways) {
       if (use && *use > 0 && *use < limits_.sector_use) {
-        return {{Limit::uncoalesced, fmt::format("global {} use {} of the bytes of their sectors", way, percent_text(*use))}};
+        return {
+            {KernelLimit::uncoalesced, fmt::format("global {} use {} of the bytes of their sectors", way, percent_text(*use))}};
       }
       if (!use && sectors && *sectors > limits_.sectors_per_request) {
-        return {{Limit::uncoalesced,
+        return {{KernelLimit::uncoalesced,
                  fmt::format("global {} touch {:.1f} sectors a request, where 4-byte accesses side by side touch 4", way,
                              *sectors)}};
       }
@@ -158,7 +162,7 @@ class Judge {
     if (!kernel_.shared_conflicts || !kernel_.shared_wavefronts || *kernel_.shared_wavefronts <= 0) return std::nullopt;
     const double share = *kernel_.shared_conflicts / *kernel_.shared_wavefronts;
     if (share < limits_.conflict_share) return std::nullopt;
-    return {{Limit::bank_conflicts,
+    return {{KernelLimit::bank_conflicts,
              fmt::format("{} of the wavefronts of shared memory are bank conflicts", percent_text(100 * share))}};
   }
 
@@ -169,12 +173,12 @@ class Judge {
 
   // Only where both sides are known to be idle: a kernel whose pipes nobody counted may be limited by them.
   Verdict latency() const {
-    const auto known = [&](std::initializer_list<Limit> limits) {
+    const auto known = [&](std::initializer_list<KernelLimit> limits) {
       return std::any_of(uses_.begin(), uses_.end(),
                          [&](const Use& use) { return std::find(limits.begin(), limits.end(), use.limit) != limits.end(); });
     };
-    const bool memory = known({Limit::dram, Limit::l2});
-    const bool compute = kernel_.sm_percent.has_value() || known({Limit::tensor, Limit::fp32, Limit::fp64});
+    const bool memory = known({KernelLimit::dram, KernelLimit::l2});
+    const bool compute = kernel_.sm_percent.has_value() || known({KernelLimit::tensor, KernelLimit::fp32, KernelLimit::fp64});
     if (!memory || !compute) return std::nullopt;
     if (kernel_.sm_percent && *kernel_.sm_percent >= limits_.near_roof) return std::nullopt;
     std::string text = fmt::format("no unit is near its peak ({} {})", uses_.front().roof, percent_text(uses_.front().percent));
@@ -186,7 +190,7 @@ class Judge {
     } else if (kernel_.achieved_occupancy) {
       text += fmt::format("; warps are there ({} occupancy) and wait", percent_text(*kernel_.achieved_occupancy));
     }
-    return {{Limit::latency, text}};
+    return {{KernelLimit::latency, text}};
   }
 
   void say_unknown(Bottleneck& out) const {
@@ -227,7 +231,7 @@ class Judge {
 
 }  // namespace
 
-const char* name(Limit limit) {
+const char* name(KernelLimit limit) {
   static constexpr std::array kNames = {"DRAM bandwidth", "L2 bandwidth",    "tensor pipe",  "FP32 pipe",
                                         "FP64 pipe",      "latency",         "launch-bound", "uncoalesced",
                                         "bank conflicts", "register spills", "unknown"};

@@ -22,10 +22,22 @@
 
 namespace rafter {
 
-enum class Limit : uint8_t { dram, l2, tensor, fp32, fp64, latency, launch, uncoalesced, bank_conflicts, spills, unknown };
+enum class KernelLimit : uint8_t {
+  dram,
+  l2,
+  tensor,
+  fp32,
+  fp64,
+  latency,
+  launch,
+  uncoalesced,
+  bank_conflicts,
+  spills,
+  unknown
+};
 
 // "DRAM bandwidth", "launch-bound" ...
-const char* name(Limit limit);
+const char* name(KernelLimit limit);
 
 // The measured roofs of the machine that the kernel ran on; what is not known is left out of the judgement.
 struct KernelRoofs {
@@ -48,7 +60,7 @@ struct LimitThresholds {
 };
 
 struct Bottleneck {
-  Limit limit = Limit::unknown;
+  KernelLimit limit = KernelLimit::unknown;
   std::string evidence;                 // one line: "moves 1.07 GB in 312 us: 3.44 TB/s, 82% of the measured DRAM roof"
   Quantity roof_seconds;                // per launch, at the highest of the roofs; unknown where no roof applies
   Quantity fraction;                    // roof_seconds over seconds; above 1 where caches served what DRAM would have

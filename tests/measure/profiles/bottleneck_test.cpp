@@ -33,7 +33,7 @@ KernelRecord idle() {
   return kernel;
 }
 
-void expect(const KernelRecord& kernel, Limit limit, std::string_view evidence, const KernelRoofs& given = roofs()) {
+void expect(const KernelRecord& kernel, KernelLimit limit, std::string_view evidence, const KernelRoofs& given = roofs()) {
   const Bottleneck found = judge(kernel, given);
   EXPECT_STREQ(name(found.limit), name(limit)) << found.evidence;
   EXPECT_NE(found.evidence.find(evidence), std::string::npos) << found.evidence;
@@ -44,7 +44,7 @@ TEST(Bottleneck, DramByMeasuredBytesUnderTheMeasuredRoof) {
   KernelRecord kernel = timed(100e-6);
   kernel.dram_bytes_read = 200e6;
   kernel.dram_bytes_written = 100e6;  // 300 MB in 100 us: 3 TB/s of 4
-  expect(kernel, Limit::dram, "moves 300 MB in 100 us: 3.00 TB/s, 75% of the measured DRAM roof");
+  expect(kernel, KernelLimit::dram, "moves 300 MB in 100 us: 3.00 TB/s, 75% of the measured DRAM roof");
   const Bottleneck found = judge(kernel, roofs());
   EXPECT_DOUBLE_EQ(found.fraction.value(), 0.75);
   EXPECT_DOUBLE_EQ(found.roof_seconds.value(), 75e-6);
@@ -55,14 +55,14 @@ TEST(Bottleneck, ManyLaunchesAreJudgedByOne) {
   KernelRecord kernel = timed(1e-3);
   kernel.launches = 10;
   kernel.dram_bytes_both = 3e9;
-  expect(kernel, Limit::dram, "moves 300 MB in 100 us");
+  expect(kernel, KernelLimit::dram, "moves 300 MB in 100 us");
   EXPECT_DOUBLE_EQ(judge(kernel, roofs()).roof_seconds.value(), 75e-6);
 }
 
 TEST(Bottleneck, WithoutRoofsTheProfilersOwnPeak) {
   KernelRecord kernel = timed(100e-6);
   kernel.dram_percent = 82;
-  expect(kernel, Limit::dram, "DRAM at 82% of the profiler's peak", {});
+  expect(kernel, KernelLimit::dram, "DRAM at 82% of the profiler's peak", {});
   EXPECT_EQ(judge(kernel, {}).roof, "DRAM, the profiler's peak");
   EXPECT_NEAR(judge(kernel, {}).roof_seconds.value(), 82e-6, 1e-12);
 }
@@ -70,14 +70,14 @@ TEST(Bottleneck, WithoutRoofsTheProfilersOwnPeak) {
 TEST(Bottleneck, TensorL2AndFp32) {
   KernelRecord kernel = timed(100e-6);
   kernel.tensor_flops = {{"bf16", 60e9}};  // 600 TFLOP/s of 800
-  expect(kernel, Limit::tensor, "computes 60.0 GFLOP in 100 us: 600 TFLOP/s, 75% of the measured tensor bf16 roof");
+  expect(kernel, KernelLimit::tensor, "computes 60.0 GFLOP in 100 us: 600 TFLOP/s, 75% of the measured tensor bf16 roof");
   kernel.tensor_flops.clear();
   kernel.l2_bytes = 900e6;  // 9 TB/s of 10
   kernel.dram_percent = 30;
-  expect(kernel, Limit::l2, "90% of the measured L2 roof");
+  expect(kernel, KernelLimit::l2, "90% of the measured L2 roof");
   kernel.l2_bytes.reset();
   kernel.fp32_flops = 5.4e9;  // 54 TFLOP/s of 60
-  expect(kernel, Limit::fp32, "90% of the measured FP32 roof");
+  expect(kernel, KernelLimit::fp32, "90% of the measured FP32 roof");
 }
 
 TEST(Bottleneck, NeededWorkOfRaftersOwnFiles) {
@@ -85,41 +85,41 @@ TEST(Bottleneck, NeededWorkOfRaftersOwnFiles) {
   kernel.dtype = "bf16";
   kernel.needed_bytes = 40e6;
   kernel.needed_flops = 64e9;
-  expect(kernel, Limit::tensor, "needs 64.0 GFLOP");
+  expect(kernel, KernelLimit::tensor, "needs 64.0 GFLOP");
   kernel.needed_flops = 1e9;
   kernel.needed_bytes = 360e6;
-  expect(kernel, Limit::dram, "must move 360 MB");
+  expect(kernel, KernelLimit::dram, "must move 360 MB");
 }
 
 TEST(Bottleneck, ShortKernelsAreLaunchBoundUnlessAtARoof) {
-  expect(timed(3e-6), Limit::launch, "runs 3.00 us");
+  expect(timed(3e-6), KernelLimit::launch, "runs 3.00 us");
   KernelRecord gapped = timed(20e-6);
   gapped.gap_seconds = 30e-6;
-  expect(gapped, Limit::launch, "runs 20.0 us after 30.0 us of idle stream");
+  expect(gapped, KernelLimit::launch, "runs 20.0 us after 30.0 us of idle stream");
   KernelRecord full = timed(3e-6);
   full.dram_bytes_both = 10e6;
-  expect(full, Limit::dram, "83% of the measured DRAM roof");
+  expect(full, KernelLimit::dram, "83% of the measured DRAM roof");
 }
 
 TEST(Bottleneck, WasteComesBeforeTheRoofItFills) {
   KernelRecord kernel = idle();
   kernel.dram_percent = 85;
   kernel.sector_use_load = 12.5;
-  expect(kernel, Limit::uncoalesced, "global loads use 12% of the bytes of their sectors");
+  expect(kernel, KernelLimit::uncoalesced, "global loads use 12% of the bytes of their sectors");
   kernel.local_bytes = 30;
   kernel.l1_bytes = 100;
   kernel.registers_per_thread = 255;
-  expect(kernel, Limit::spills,
+  expect(kernel, KernelLimit::spills,
          "30% of the bytes through L1 are local memory (spills, indexed arrays) at 255 registers a thread");
   kernel = idle();
   kernel.l1_percent = 85;
   kernel.shared_conflicts = 60;
   kernel.shared_wavefronts = 80;
-  expect(kernel, Limit::bank_conflicts, "75% of the wavefronts");
+  expect(kernel, KernelLimit::bank_conflicts, "75% of the wavefronts");
   kernel = idle();
   kernel.local_instructions = 20;
   kernel.instructions = 100;
-  expect(kernel, Limit::spills, "20% of the instructions");
+  expect(kernel, KernelLimit::spills, "20% of the instructions");
 }
 
 TEST(Bottleneck, WasteInAnIdleUnitIsNotTheLimit) {
@@ -128,39 +128,39 @@ TEST(Bottleneck, WasteInAnIdleUnitIsNotTheLimit) {
   kernel.sector_use_load = 12.5;
   kernel.shared_conflicts = 60;
   kernel.shared_wavefronts = 80;
-  expect(kernel, Limit::latency, "no unit is near its peak");
+  expect(kernel, KernelLimit::latency, "no unit is near its peak");
 }
 
 TEST(Bottleneck, WideLoadsTouchManySectorsAndAreCoalesced) {
   KernelRecord kernel = idle();
   kernel.dram_percent = 85;
   kernel.sectors_per_load = 16;  // 16 bytes a lane
-  expect(kernel, Limit::dram, "85%");
+  expect(kernel, KernelLimit::dram, "85%");
   kernel.sectors_per_load = 32;
-  expect(kernel, Limit::uncoalesced, "32.0 sectors a request");
+  expect(kernel, KernelLimit::uncoalesced, "32.0 sectors a request");
   kernel.sector_use_load = 100;  // known to be used: then that is what counts
-  expect(kernel, Limit::dram, "85%");
+  expect(kernel, KernelLimit::dram, "85%");
 }
 
 TEST(Bottleneck, LatencyByOccupancyByGridAndByWaiting) {
-  expect(idle(), Limit::latency, "(DRAM 20%); 20% of the warps an SM can hold are there, 25% could be");
+  expect(idle(), KernelLimit::latency, "(DRAM 20%); 20% of the warps an SM can hold are there, 25% could be");
   KernelRecord kernel = idle();
   kernel.waves_per_sm = 0.25;
-  expect(kernel, Limit::latency, "the grid fills 25% of the GPU");
+  expect(kernel, KernelLimit::latency, "the grid fills 25% of the GPU");
   kernel = idle();
   kernel.achieved_occupancy = 90;
-  expect(kernel, Limit::latency, "90% occupancy) and wait");
+  expect(kernel, KernelLimit::latency, "90% occupancy) and wait");
 }
 
 TEST(Bottleneck, TheUnknownSaysWhatWouldTell) {
-  expect(timed(100e-6), Limit::unknown, "not what it did");
+  expect(timed(100e-6), KernelLimit::unknown, "not what it did");
   const Bottleneck found = judge(timed(100e-6), roofs());
   EXPECT_FALSE(found.fraction.has_value());
   EXPECT_EQ(found.would_tell.size(), 3u);
   EXPECT_EQ(judge(KernelRecord{}, roofs()).would_tell.at(0), "gpu__time_duration.sum");
   KernelRecord busy = idle();
   busy.sm_percent = 88;
-  expect(busy, Limit::unknown, "the SMs are at 88%");
+  expect(busy, KernelLimit::unknown, "the SMs are at 88%");
   EXPECT_EQ(judge(busy, {}).would_tell.at(0), "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed");
 }
 
