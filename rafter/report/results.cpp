@@ -2,8 +2,8 @@
 
 #include <ctime>
 
-#include "rafter/report/build_info.h"
 #include "rafter/base/json_value.h"
+#include "rafter/report/build_info.h"
 
 namespace rafter {
 

@@ -21,6 +21,8 @@ class Table {
   // A cell for every column; missing ones are empty.
   void add(std::vector<std::string> cells);
   size_t rows() const { return rows_.size(); }
+  const std::vector<Column>& columns() const { return columns_; }
+  const std::vector<std::vector<std::string>>& cells() const { return rows_; }  // as many in each row as there are columns
 
   std::string text() const;      // columns aligned, two blanks between them
   std::string markdown() const;  // as llama-bench draws it
