@@ -12,7 +12,7 @@ namespace rafter {
 namespace {
 
 struct RooflineOptions {
-  std::string file, machine, out;
+  std::string file, machine, out, page;
   int64_t top = 20;
   bool json = false;
 };
@@ -38,6 +38,7 @@ int roofline(const RooflineOptions& options) {
   note_other_device(placed);
   for (const std::string& remark : placed.profile.remarks) note(remark + "\n");
   const std::string text = options.json ? roofline_json(placed) : roofline_text(placed, static_cast<size_t>(options.top));
+  if (!options.page.empty()) write_file(options.page, html(roofline_page(placed)));
   if (options.out.empty()) {
     write_out(text);
   } else {
@@ -57,13 +58,15 @@ Verb add_roofline(CLI::App& app) {
       "Roofs are those that `rafter probe` measured on this machine, or --machine's.\n"
       "Examples:\n"
       "  ncu --set full --page raw --csv ./app > app.csv && rafter roofline app.csv\n"
-      "  rafter roofline trace.json.gz --machine results/h200/machine.json --top 50\n"
+      "  rafter roofline trace.json.gz --machine results/h200/machine.json --html page.html\n"
       "  rafter trace model.gguf --json > step.json && rafter roofline step.json --json");
   auto options = std::make_shared<RooflineOptions>();
   command->add_option("file", options->file, "The profile")->required()->type_name("FILE");
   command->add_option("--machine", options->machine, "A machine file (rafter probe --out)")->type_name("FILE");
   add_integer(*command, "--top", options->top, {0, 1000000}, "Kernels to show, the longest first (default 20; 0: all)");
   command->add_flag("--json", options->json, "One JSON object (rafter.roofline/1), every kernel");
+  command->add_option("--html", options->page, "Write a page with the chart as well: one file that needs no other")
+      ->type_name("FILE");
   command->add_option("--out", options->out, "Write there, not to standard output")->type_name("FILE");
   return {command, [options] { return roofline(*options); }};
 }

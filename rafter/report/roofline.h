@@ -8,6 +8,7 @@
 #include "rafter/machine/machine.h"
 #include "rafter/measure/profiles/bottleneck.h"
 #include "rafter/measure/profiles/profile.h"
+#include "rafter/report/page.h"
 
 namespace rafter {
 
@@ -42,5 +43,6 @@ Roofline place_kernels(Profile profile, std::optional<Machine> machine);
 std::string roofline_text(const Roofline& roofline, size_t most);
 // Schema "rafter.roofline/1".
 std::string roofline_json(const Roofline& roofline);
+Page roofline_page(const Roofline& roofline);
 
 }  // namespace rafter
