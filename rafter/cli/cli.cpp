@@ -75,7 +75,7 @@ int dispatch(int argc, char** argv) {
   app.require_subcommand(0, 1);
   const std::string line = command_line(argc, argv);
   const Verb verbs[] = {add_run(app, line),   add_chat(app),     add_bench(app, line), add_trace(app, line),
-                        add_probe(app, line), add_roofline(app), add_tokenize(app), add_info(app)};
+                        add_probe(app, line), add_roofline(app), add_lab(app, line), add_tokenize(app), add_info(app)};
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {

@@ -12,6 +12,7 @@
 #include "rafter/machine/store.h"
 #include "rafter/measure/gpu_state.h"
 #include "rafter/report/build_info.h"
+#include "rafter/report/machine_page.h"
 #include "rafter/report/machine_report.h"
 #include "rafter/report/table.h"
 
@@ -20,7 +21,7 @@ namespace rafter {
 namespace {
 
 struct ProbeVerbOptions {
-  std::string device, file;
+  std::string device, file, page;
   std::vector<std::string> only, compare;
   bool quick = false, list = false, json = false;
 };
@@ -78,6 +79,7 @@ int probe_device(const ProbeVerbOptions& options, const std::string& line) {
     write_file(options.file, machine_json(machine));
     where += (where.empty() ? "" : " and ") + options.file;
   }
+  if (!options.page.empty()) write_file(options.page, html(machine_page(machine)));
   write_out(options.json ? machine_json(machine) : machine_text(machine));
   if (!where.empty()) note(fmt::format("saved to {}\n", where));
   return 0;
@@ -117,6 +119,8 @@ Verb add_probe(CLI::App& app, const std::string& command_line) {
       ->expected(1, 2)
       ->type_name("A [B]");
   command->add_flag("--json", options->json, "One JSON object (rafter.machine/1; with --compare rafter.machine_compare/1)");
+  command->add_option("--html", options->page, "Write a page with the curves as well: one file that needs no other")
+      ->type_name("FILE");
   command->add_option("--out", options->file, "Write the measurement there as well, as JSON")->type_name("FILE");
   return {command, [options, command_line] { return run_probe(*options, command_line); }};
 }

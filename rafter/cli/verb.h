@@ -21,5 +21,6 @@ Verb add_trace(CLI::App& app, const std::string& command_line);
 Verb add_tokenize(CLI::App& app);
 Verb add_probe(CLI::App& app, const std::string& command_line);
 Verb add_roofline(CLI::App& app);
+Verb add_lab(CLI::App& app, const std::string& command_line);
 
 }  // namespace rafter

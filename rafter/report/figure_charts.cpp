@@ -12,7 +12,7 @@ namespace rafter {
 
 namespace {
 
-constexpr size_t kLineWidth = 110;
+constexpr size_t kLineWidth = 110, kMostRows = 40;
 
 // Broken between words.
 std::string wrapped(const std::string& text) {
@@ -37,8 +37,21 @@ std::string wrapped(const std::string& text) {
 struct BlockText {
   std::string operator()(const Paragraph& p) const { return wrapped(p.text) + '\n'; }
   std::string operator()(const CaptionedTable& t) const { return t.caption + '\n' + t.table.text(); }
-  std::string operator()(const LineChart& c) const { return wrapped(chart_summary(c)) + '\n'; }
-  std::string operator()(const RooflineChart& c) const { return wrapped(chart_summary(c)) + '\n'; }
+  std::string operator()(const LineChart& c) const { return chart(c); }
+  std::string operator()(const RooflineChart& c) const { return chart(c); }
+
+  // A chart of few points is its tables; of many, what it says in a line.
+  template <typename Chart>
+  static std::string chart(const Chart& c) {
+    std::string tables;
+    size_t rows = 0;
+    for (const CaptionedTable& table : chart_tables(c)) {
+      rows += table.table.rows();
+      tables += table.caption + '\n' + table.table.text();
+    }
+    if (rows <= kMostRows) return tables;
+    return wrapped(fmt::format("{} The page and the JSON have them all.", chart_summary(c))) + '\n';
+  }
 };
 
 double widest(const Machine& machine, std::string_view name, std::string_view state) {
