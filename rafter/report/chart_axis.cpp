@@ -37,7 +37,7 @@ double AxisRange::low() const {
 double AxisRange::high() const {
   if (scale_ == Scale::log) return high_ * kLogRoom;
   const double room = kLinearRoom * (high_ - std::min(low_, 0.0));
-  return high_ + (room > 0 ? room : 1);
+  return high_ + (room > 0 ? room : std::max(1.0, kLinearRoom * std::fabs(high_)));
 }
 
 Json axis_json(const Axis& axis, const AxisRange& range) {

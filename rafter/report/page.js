@@ -64,7 +64,7 @@ function drawSwatch(swatch, dataset, kind) {
 // A button for each curve or kind, which hides it and shows it again.
 function fillLegend(legend, chart, data, theme) {
   const buttons = chart.data.datasets.map((dataset, i) => {
-    const button = element("button", "", { type: "button", "aria-pressed": "true" });
+    const button = element("button", "", { type: "button", "aria-pressed": "true", title: dataset.label });
     button.append(element("canvas", "", { "aria-hidden": "true" }), element("span", dataset.label));
     button.addEventListener("click", () => {
       chart.setDatasetVisibility(i, !chart.isDatasetVisible(i));

@@ -37,7 +37,7 @@ function axisOptions(axis, colours, room) {
     grid: { color: colours.grid, borderColor: colours.muted },
     ticks: {
       color: colours.text, includeBounds: false, maxRotation: 0, maxTicksLimit: room,
-      callback: (value) => withUnit(value, axis.unit),
+      callback: (value) => tickText(value, axis.unit),
     },
     afterBuildTicks: log ? (scale) => { scale.ticks = logTicks(axis, room); } : undefined,
   };
@@ -73,6 +73,12 @@ function clipped(chart, draw) {
 function pointDiscs(chart) {
   return chart.getSortedVisibleDatasetMetas().flatMap((meta) =>
     meta.data.map((point) => ({ x: point.x, y: point.y, radius: (point.options.radius ?? 3) + 1 })));
+}
+
+// A line of the chart as small discs that a label of something else should not cover.
+function lineDiscs([x0, y0], [x1, y1]) {
+  const count = Math.ceil(Math.hypot(x1 - x0, y1 - y0) / 6);
+  return Array.from({ length: count + 1 }, (_, i) => ({ x: x0 + (i * (x1 - x0)) / count, y: y0 + (i * (y1 - y0)) / count, radius: 1 }));
 }
 
 // Curves: bars for the spread and the marks under the points, the names of the marks above them.
@@ -161,10 +167,12 @@ function rooflineDecoration(data, theme) {
     }),
     afterDatasetsDraw: (chart) => {
       const { ctx, chartArea: a } = chart;
-      const roofLabels = data.roofs.map((roof) => ({
+      const lines = data.roofs.map((roof) => lineDiscs(pixels(chart, roof.from), pixels(chart, roof.to)));
+      const roofLabels = data.roofs.map((roof, i) => ({
         text: `${roof.name} ${withUnit(roof.per_second, roof.unit)}`,
         colour: roof.measured ? theme.colours.text : theme.colours.muted,
         firm: true,
+        avoid: lines.filter((_, other) => other !== i).flat(),
         places: placesAlong(...pixels(chart, roof.from), ...pixels(chart, roof.to), roof.kind === "compute" ? 1 : 0, 9),
       }));
       const metas = chart.getSortedVisibleDatasetMetas();
@@ -173,7 +181,7 @@ function rooflineDecoration(data, theme) {
         .sort((a, b) => (b.value.seconds ?? 0) - (a.value.seconds ?? 0))
         .slice(0, LABELLED_POINTS)
         .map(({ point, value }) => ({
-          text: value.short_name, colour: theme.colours.text, places: placesAround(point.x, point.y, point.options.radius),
+          text: value.short_name, colour: theme.colours.text, avoid: lines.flat(), places: placesAround(point.x, point.y, point.options.radius),
         }));
       drawLabels(ctx, a, [...roofLabels, ...pointLabels], pointDiscs(chart),
         { size: theme.labelSize, halo: theme.colours.paper });

@@ -22,8 +22,9 @@ function inside(discs, area) {
     && d.y - d.radius >= area.top - 1 && d.y + d.radius <= area.bottom + 1);
 }
 
-// labels: {text, colour, places: [{x, y, angle}]}, x and y the middle of the left end. `points` are what a label should not
-// cover; one that is `firm` would rather cover a point than be left out.
+// labels: {text, colour, places: width => [{x, y, angle}]}, x and y the middle of the left end. A label looks for a place clear
+// of `points` and of the lines it has in `avoid`, then of points alone; one that is `firm` would rather cover either than be
+// left out.
 function drawLabels(context, area, labels, points, { size, halo }) {
   context.save();
   context.font = `${size}px ${Chart.defaults.font.family}`;
@@ -34,7 +35,9 @@ function drawLabels(context, area, labels, points, { size, halo }) {
     const width = context.measureText(label.text).width;
     const options = label.places(width).map((place) => ({ place, discs: discsOf(width, size + 3, place) }))
       .filter(({ discs }) => inside(discs, area) && !meets(discs, taken));
-    const chosen = options.find(({ discs }) => !meets(discs, points)) ?? (label.firm ? options[0] : undefined);
+    const offPoints = options.filter(({ discs }) => !meets(discs, points));
+    const chosen = offPoints.find(({ discs }) => !meets(discs, label.avoid ?? [])) ?? offPoints[0]
+      ?? (label.firm ? options[0] : undefined);
     if (chosen === undefined) continue;
     taken.push(...chosen.discs);
     context.save();

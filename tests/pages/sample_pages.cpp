@@ -13,8 +13,8 @@
 namespace rafter {
 namespace {
 
-// Numbers that look scattered and are the same in every run.
-double scatter(int i) { return std::fmod(i * 0.6180339887498949, 1.0); }
+// Numbers from 0 to 1 that look random and are the same in every run.
+double scatter(int i) { return std::fmod(std::fabs(std::sin(i * 12.9898) * 43758.5453), 1.0); }
 
 const char* const kKinds[] = {"matmul", "attention", "norm", "elementwise", "reduce", "copy", "embed", "sampling", "other"};
 
