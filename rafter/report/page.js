@@ -8,7 +8,7 @@ const NARROW = 520;
 
 function element(tag, text = "", attributes = {}) {
   const made = document.createElement(tag);
-  made.textContent = text;
+  made.textContent = shown(text);
   for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
   return made;
 }
@@ -119,7 +119,7 @@ function walkByKeys(canvas, chart, spoken, describe) {
     if (at < 0) return void (spoken.textContent = "");
     const dataset = chart.data.datasets[points[at].datasetIndex];
     const { title, lines } = describe(dataset.data[points[at].index], dataset.label);
-    spoken.textContent = [title, ...lines].join(", ");
+    spoken.textContent = shown([title, ...lines].join(", "));
   });
 }
 

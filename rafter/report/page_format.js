@@ -51,6 +51,12 @@ function logTicks(axis, room) {
   return ticks;
 }
 
+// A name as it may be shown: what has no looks, or would turn the direction of writing, as an escape that can be seen.
+function shown(text) {
+  return text.replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
+    (c) => "\\u" + c.charCodeAt(0).toString(16).padStart(4, "0"));
+}
+
 // One field of RFC 4180. A name that a spreadsheet would take for a formula gets an apostrophe.
 function csvField(value) {
   if (value === null || value === undefined) return "";

@@ -1,5 +1,6 @@
 // Writes pages of every kind into a folder, for tests/pages/page_test.py to open in a browser and for a person to look at:
 //   sample_pages FOLDER
+//   sample_pages --charts   exit status 0 where this build can draw charts
 #include <fmt/format.h>
 
 #include <cmath>
@@ -137,9 +138,11 @@ int write_all(const std::filesystem::path& folder) {
 }  // namespace rafter
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    fmt::print(stderr, "usage: sample_pages FOLDER\n");
+  const std::string argument = argc == 2 ? argv[1] : "";
+  if (argument == "--charts") return rafter::pages_have_charts() ? 0 : 1;
+  if (argument.empty() || argument[0] == '-') {
+    fmt::print(stderr, "usage: sample_pages FOLDER | --charts\n");
     return 2;
   }
-  return rafter::write_all(argv[1]);
+  return rafter::write_all(argument);
 }
