@@ -149,7 +149,7 @@ function drawChart(figure, data) {
   const look = (printing) => {
     theme.colours = themeColours();
     theme.narrow = !printing && canvas.parentElement.clientWidth < NARROW;
-    theme.labelSize = theme.narrow ? 11 : 13;
+    theme.labelSize = theme.narrow || printing ? 11 : 13;
   };
   look(false);
   const { describe, ...config } = (data.kind === "roofline" ? rooflineConfig : lineConfig)(data, theme);

@@ -110,15 +110,21 @@ function lineDecoration(data, theme) {
     }),
     ...labelling(theme, (chart) => {
       const { chartArea: a } = chart;
-      const label = (mark, from, to) => ({
-        text: mark.label, colour: theme.colours.text, firm: true, places: placesAlong(from, to, true),
-      });
-      const rows = data.horizontal.map((mark) => [mark, chart.scales.y.getPixelForValue(mark.at)]);
-      const columns = data.vertical.map((mark) => [mark, chart.scales.x.getPixelForValue(mark.at)]);
-      return [
-        ...rows.map(([mark, y]) => label(mark, [a.left, y], [a.right, y])),
-        ...columns.map(([mark, x]) => label(mark, [x, a.bottom], [x, a.top])),
+      const marks = [
+        ...data.horizontal.map(({ at, label }) => {
+          const y = chart.scales.y.getPixelForValue(at);
+          return { label, from: [a.left, y], to: [a.right, y] };
+        }),
+        ...data.vertical.map(({ at, label }) => {
+          const x = chart.scales.x.getPixelForValue(at);
+          return { label, from: [x, a.bottom], to: [x, a.top] };
+        }),
       ];
+      const lines = marks.map(({ from, to }) => lineDiscs(from, to));
+      return marks.map(({ label, from, to }, i) => ({
+        text: label, colour: theme.colours.text, firm: true, avoid: lines.filter((_, other) => other !== i).flat(),
+        places: placesAlong(from, to, true),
+      }));
     }),
   };
 }
