@@ -12,7 +12,7 @@ namespace rafter {
 namespace {
 
 constexpr double kMostDrawn = 1e60, kLeastDrawn = 1e-60;  // far beyond any quantity, far within a double
-constexpr double kLogRoom = 1.25, kLinearRoom = 0.04;
+constexpr double kLogRoom = 1.25, kLinearRoom = 0.08;
 
 }  // namespace
 

@@ -69,16 +69,19 @@ function clipped(chart, draw) {
   ctx.restore();
 }
 
-// Every point that is drawn, as something that a label should not cover.
-function pointDiscs(chart) {
-  return chart.getSortedVisibleDatasetMetas().flatMap((meta) =>
-    meta.data.map((point) => ({ x: point.x, y: point.y, radius: (point.options.radius ?? 3) + 1 })));
-}
-
 // A line of the chart as small discs that a label of something else should not cover.
 function lineDiscs([x0, y0], [x1, y1]) {
-  const count = Math.ceil(Math.hypot(x1 - x0, y1 - y0) / 6);
+  const count = Math.max(1, Math.ceil(Math.hypot(x1 - x0, y1 - y0) / 6));
   return Array.from({ length: count + 1 }, (_, i) => ({ x: x0 + (i * (x1 - x0)) / count, y: y0 + (i * (y1 - y0)) / count, radius: 1 }));
+}
+
+// Every point that is drawn, and the curve through it, as something that a label should not cover.
+function pointDiscs(chart) {
+  return chart.getSortedVisibleDatasetMetas().flatMap((meta) => {
+    const points = meta.data.map((point) => ({ x: point.x, y: point.y, radius: (point.options.radius ?? 3) + 1 }));
+    if (!chart.data.datasets[meta.index].showLine) return points;
+    return [...points, ...points.slice(1).flatMap((p, i) => lineDiscs([points[i].x, points[i].y], [p.x, p.y]))];
+  });
 }
 
 // Curves: bars for the spread and the marks under the points, the names of the marks above them (vertical ones read from
