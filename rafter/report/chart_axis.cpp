@@ -12,7 +12,7 @@ namespace rafter {
 namespace {
 
 constexpr double kMostDrawn = 1e60, kLeastDrawn = 1e-60;  // far beyond any quantity, far within a double
-constexpr double kLogRoom = 1.25, kLinearRoom = 0.04;
+constexpr double kLogRoom = 1.25, kLinearRoom = 0.08;
 
 }  // namespace
 
@@ -37,7 +37,7 @@ double AxisRange::low() const {
 double AxisRange::high() const {
   if (scale_ == Scale::log) return high_ * kLogRoom;
   const double room = kLinearRoom * (high_ - std::min(low_, 0.0));
-  return high_ + (room > 0 ? room : 1);
+  return high_ + (room > 0 ? room : std::max(1.0, kLinearRoom * std::fabs(high_)));
 }
 
 Json axis_json(const Axis& axis, const AxisRange& range) {

@@ -16,6 +16,7 @@ namespace rafter {
 namespace {
 
 constexpr double kRoomAround = 4;     // beyond the outermost ridges, so that both sides of a roof are seen
+constexpr double kReach = 10;         // how far beyond the points a ridge may lie and still be shown
 constexpr double kDepth = 300;        // below the lowest compute roof, where no point asks for more
 constexpr double kSlopeAlone = 1000;  // FLOP/byte that a memory roof rises to where there is no compute roof
 
@@ -40,6 +41,25 @@ double highest(const std::vector<Roof>& roofs) {
   return most;
 }
 
+// The ridges are the corners of the picture, but one far from every point (that of a slow link) would shrink all the rest.
+void add_ridges(Frame& f, bool all) {
+  const double low = f.x.low() / kReach, high = f.x.high() * kReach;
+  for (const Roof& m : f.memory) {
+    for (const Roof& c : f.compute) {
+      const double ridge = c.per_second / m.per_second;
+      if (!all && m.per_second < f.fastest && (ridge < low || ridge > high)) continue;
+      f.x.add(ridge / kRoomAround);
+      f.x.add(ridge * kRoomAround);
+    }
+    if (f.compute.empty()) {
+      f.x.add(1);
+      f.x.add(kSlopeAlone);
+      f.y.add(m.per_second);
+      f.y.add(m.per_second * kSlopeAlone);
+    }
+  }
+}
+
 Frame frame_of(const RooflineChart& chart) {
   Frame f;
   f.memory = drawn_roofs(chart.memory);
@@ -51,18 +71,7 @@ Frame frame_of(const RooflineChart& chart) {
     f.x.add(p.flop_per_byte);
     f.y.add(p.flop_per_second);
   }
-  for (const Roof& m : f.memory) {
-    for (const Roof& c : f.compute) {
-      f.x.add(c.per_second / m.per_second / kRoomAround);
-      f.x.add(c.per_second / m.per_second * kRoomAround);
-    }
-    if (f.compute.empty()) {
-      f.x.add(1);
-      f.x.add(kSlopeAlone);
-      f.y.add(m.per_second);
-      f.y.add(m.per_second * kSlopeAlone);
-    }
-  }
+  add_ridges(f, chart.points.empty());
   for (const Roof& c : f.compute) {
     f.y.add(c.per_second / kDepth);
     f.y.add(c.per_second * 1.6);  // room for its label
@@ -79,7 +88,8 @@ Json roofs_json(const Frame& f) {
   Json list = Json::array();
   for (const Roof& m : f.memory) {
     const double from = std::max(f.x.low(), f.y.low() / m.per_second);
-    const double to = f.highest > 0 ? f.highest / m.per_second : std::min(f.x.high(), f.y.high() / m.per_second);
+    const double edge = std::min(f.x.high(), f.y.high() / m.per_second);
+    const double to = f.highest > 0 ? std::min(edge, f.highest / m.per_second) : edge;
     list.push_back(roof_json(m, "memory", "B/s", std::min(from, to), std::min(from, to) * m.per_second, to, to * m.per_second));
   }
   for (const Roof& c : f.compute) {

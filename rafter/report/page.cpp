@@ -77,20 +77,22 @@ std::string left_out_html(int64_t count) {
       count == 1 ? " is" : "s are");
 }
 
+// What page.js draws into.
+std::string drawing_html(const std::string& title, const std::string& summary) {
+  return fmt::format(
+      "<div class=\"legend\" role=\"group\" aria-label=\"Legend\"></div>\n"
+      "<div class=\"canvas\"><canvas role=\"img\" tabindex=\"0\" aria-label=\"{}. {} The arrow keys go from point to point.\">"
+      "</canvas><div class=\"tip\" hidden></div></div>\n<p class=\"spoken\" aria-live=\"polite\"></p>\n",
+      title, summary);
+}
+
 template <typename Chart>
 std::string chart_html(const Chart& chart) {
   const Json data = chart_json(chart);
-  const std::string title = html_text(chart.title), summary = html_text(chart_summary(chart));
-  std::string out = fmt::format("<figure>\n<figcaption><h3>{}</h3></figcaption>\n", title);
-  if (pages_have_charts()) {
-    out += fmt::format(
-        "<div class=\"legend\" role=\"group\" aria-label=\"Legend\"></div>\n"
-        "<div class=\"canvas\"><canvas role=\"img\" tabindex=\"0\" aria-label=\"{}. {} The arrow keys go from point to "
-        "point.\">"
-        "</canvas><div class=\"tip\" hidden></div></div>\n<p class=\"spoken\" aria-live=\"polite\"></p>\n",
-        title, summary);
-  }
-  out += left_out_html(data["left_out"].get<int64_t>());
+  const std::string title = html_text(chart.title);
+  std::string out = fmt::format("<figure>\n<div class=\"drawing\">\n<figcaption><h3>{}</h3></figcaption>\n", title);
+  if (pages_have_charts()) out += drawing_html(title, html_text(chart_summary(chart)));
+  out += left_out_html(data["left_out"].get<int64_t>()) + "</div>\n";
   out +=
       "<p class=\"actions\" hidden><button type=\"button\" data-save=\"csv\">Save points as CSV</button> "
       "<button type=\"button\" data-save=\"json\">Save points as JSON</button></p>\n";

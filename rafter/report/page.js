@@ -8,7 +8,7 @@ const NARROW = 520;
 
 function element(tag, text = "", attributes = {}) {
   const made = document.createElement(tag);
-  made.textContent = text;
+  made.textContent = shown(text);
   for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
   return made;
 }
@@ -64,7 +64,7 @@ function drawSwatch(swatch, dataset, kind) {
 // A button for each curve or kind, which hides it and shows it again.
 function fillLegend(legend, chart, data, theme) {
   const buttons = chart.data.datasets.map((dataset, i) => {
-    const button = element("button", "", { type: "button", "aria-pressed": "true" });
+    const button = element("button", "", { type: "button", "aria-pressed": "true", title: dataset.label });
     button.append(element("canvas", "", { "aria-hidden": "true" }), element("span", dataset.label));
     button.addEventListener("click", () => {
       chart.setDatasetVisibility(i, !chart.isDatasetVisible(i));
@@ -119,7 +119,7 @@ function walkByKeys(canvas, chart, spoken, describe) {
     if (at < 0) return void (spoken.textContent = "");
     const dataset = chart.data.datasets[points[at].datasetIndex];
     const { title, lines } = describe(dataset.data[points[at].index], dataset.label);
-    spoken.textContent = [title, ...lines].join(", ");
+    spoken.textContent = shown([title, ...lines].join(", "));
   });
 }
 
@@ -149,7 +149,7 @@ function drawChart(figure, data) {
   const look = (printing) => {
     theme.colours = themeColours();
     theme.narrow = !printing && canvas.parentElement.clientWidth < NARROW;
-    theme.labelSize = theme.narrow ? 11 : 13;
+    theme.labelSize = theme.narrow || printing ? 11 : 13;
   };
   look(false);
   const { describe, ...config } = (data.kind === "roofline" ? rooflineConfig : lineConfig)(data, theme);

@@ -33,11 +33,11 @@ function axisOptions(axis, colours, room) {
     type: log ? "logarithmic" : "linear",
     min: axis.min,
     max: axis.max,
-    title: { display: true, text: titled(axis), color: colours.text },
+    title: { display: true, text: shown(titled(axis)), color: colours.text },
     grid: { color: colours.grid, borderColor: colours.muted },
     ticks: {
       color: colours.text, includeBounds: false, maxRotation: 0, maxTicksLimit: room,
-      callback: (value) => withUnit(value, axis.unit),
+      callback: (value) => tickText(value, axis.unit),
     },
     afterBuildTicks: log ? (scale) => { scale.ticks = logTicks(axis, room); } : undefined,
   };
@@ -69,13 +69,23 @@ function clipped(chart, draw) {
   ctx.restore();
 }
 
-// Every point that is drawn, as something that a label should not cover.
-function pointDiscs(chart) {
-  return chart.getSortedVisibleDatasetMetas().flatMap((meta) =>
-    meta.data.map((point) => ({ x: point.x, y: point.y, radius: (point.options.radius ?? 3) + 1 })));
+// A line of the chart as small discs that a label of something else should not cover.
+function lineDiscs([x0, y0], [x1, y1]) {
+  const count = Math.max(1, Math.ceil(Math.hypot(x1 - x0, y1 - y0) / 6));
+  return Array.from({ length: count + 1 }, (_, i) => ({ x: x0 + (i * (x1 - x0)) / count, y: y0 + (i * (y1 - y0)) / count, radius: 1 }));
 }
 
-// Curves: bars for the spread and the marks under the points, the names of the marks above them.
+// Every point that is drawn, and the curve through it, as something that a label should not cover.
+function pointDiscs(chart) {
+  return chart.getSortedVisibleDatasetMetas().flatMap((meta) => {
+    const points = meta.data.map((point) => ({ x: point.x, y: point.y, radius: (point.options.radius ?? 3) + 1 }));
+    if (!chart.data.datasets[meta.index].showLine) return points;
+    return [...points, ...points.slice(1).flatMap((p, i) => lineDiscs([points[i].x, points[i].y], [p.x, p.y]))];
+  });
+}
+
+// Curves: bars for the spread and the marks under the points, the names of the marks above them (vertical ones read from
+// below, and begin at the top).
 function lineDecoration(data, theme) {
   const bars = (chart, ctx) => chart.getSortedVisibleDatasetMetas().forEach((meta) => {
     const dataset = chart.data.datasets[meta.index];
@@ -101,24 +111,24 @@ function lineDecoration(data, theme) {
       }
       bars(chart, ctx);
     }),
-    afterDatasetsDraw: (chart) => {
-      const { ctx, chartArea: a } = chart;
-      const label = (mark, from, to, begin) => ({
-        text: mark.label, colour: theme.colours.text, firm: true, places: placesAlong(...from, ...to, begin, 9),
-      });
-      const labels = [
-        ...data.horizontal.map((mark) => {
-          const y = chart.scales.y.getPixelForValue(mark.at);
-          return label(mark, [a.left, y], [a.right, y], 1);
+    ...labelling(theme, (chart) => {
+      const { chartArea: a } = chart;
+      const marks = [
+        ...data.horizontal.map(({ at, label }) => {
+          const y = chart.scales.y.getPixelForValue(at);
+          return { label, from: [a.left, y], to: [a.right, y] };
         }),
-        // Read from below, starting at the top.
-        ...data.vertical.map((mark) => {
-          const x = chart.scales.x.getPixelForValue(mark.at);
-          return label(mark, [x, a.bottom], [x, a.top], 1);
+        ...data.vertical.map(({ at, label }) => {
+          const x = chart.scales.x.getPixelForValue(at);
+          return { label, from: [x, a.bottom], to: [x, a.top] };
         }),
       ];
-      drawLabels(ctx, a, labels, pointDiscs(chart), { size: theme.labelSize, halo: theme.colours.paper });
-    },
+      const lines = marks.map(({ from, to }) => lineDiscs(from, to));
+      return marks.map(({ label, from, to }, i) => ({
+        text: label, colour: theme.colours.text, firm: true, avoid: lines.filter((_, other) => other !== i).flat(),
+        places: placesAlong(from, to, true),
+      }));
+    }),
   };
 }
 
@@ -159,25 +169,26 @@ function rooflineDecoration(data, theme) {
           roof.measured ? 1.75 : 1.25);
       }
     }),
-    afterDatasetsDraw: (chart) => {
-      const { ctx, chartArea: a } = chart;
-      const roofLabels = data.roofs.map((roof) => ({
+    ...labelling(theme, (chart) => {
+      const ends = data.roofs.map((roof) => [pixels(chart, roof.from), pixels(chart, roof.to)]);
+      const lines = ends.map(([from, to]) => lineDiscs(from, to));
+      const roofLabels = data.roofs.map((roof, i) => ({
         text: `${roof.name} ${withUnit(roof.per_second, roof.unit)}`,
         colour: roof.measured ? theme.colours.text : theme.colours.muted,
         firm: true,
-        places: placesAlong(...pixels(chart, roof.from), ...pixels(chart, roof.to), roof.kind === "compute" ? 1 : 0, 9),
+        avoid: lines.filter((_, other) => other !== i).flat(),
+        places: placesAlong(...ends[i], roof.kind === "compute"),
       }));
-      const metas = chart.getSortedVisibleDatasetMetas();
-      const pointLabels = metas
+      const pointLabels = chart.getSortedVisibleDatasetMetas()
         .flatMap((meta) => meta.data.map((point, i) => ({ point, value: chart.data.datasets[meta.index].data[i] })))
         .sort((a, b) => (b.value.seconds ?? 0) - (a.value.seconds ?? 0))
         .slice(0, LABELLED_POINTS)
         .map(({ point, value }) => ({
-          text: value.short_name, colour: theme.colours.text, places: placesAround(point.x, point.y, point.options.radius),
+          text: value.short_name, colour: theme.colours.text, avoid: lines.flat(),
+          places: placesAround(point.x, point.y, point.options.radius),
         }));
-      drawLabels(ctx, a, [...roofLabels, ...pointLabels], pointDiscs(chart),
-        { size: theme.labelSize, halo: theme.colours.paper });
-    },
+      return [...roofLabels, ...pointLabels];
+    }),
   };
 }
 

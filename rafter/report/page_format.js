@@ -9,7 +9,7 @@ const BINARY_PREFIXES = [[2 ** 50, "Pi"], [2 ** 40, "Ti"], [2 ** 30, "Gi"], [2 *
 function digits(value) {
   if (value === 0) return "0";
   const magnitude = Math.abs(value);
-  if (magnitude >= 1e5 || magnitude < 1e-3) return value.toExponential(1).replace(".0e", "e").replace("e+", "e");
+  if (magnitude >= 1e6 || magnitude < 1e-3) return value.toExponential(1).replace(".0e", "e").replace("e+", "e");
   return String(Number(value.toPrecision(magnitude >= 100 ? Math.ceil(Math.log10(magnitude) + 1e-9) : 3)));
 }
 
@@ -27,6 +27,11 @@ function withUnit(value, unit) {
   return `${digits(value / size)} ${prefix}${unit}`;
 }
 
+// What stands at a tick. A ratio needs its unit in the title of the axis alone.
+function tickText(value, unit) {
+  return unit === "FLOP/B" ? digits(value) : withUnit(value, unit);
+}
+
 // Where a logarithmic axis has its lines: powers of ten, or of two for sizes, as many as there is room for; on a short axis
 // also some between them.
 function logTicks(axis, room) {
@@ -38,11 +43,18 @@ function logTicks(axis, room) {
   const ticks = [];
   for (let e = Math.floor(exponent(axis.min) / step) * step; e <= exponent(axis.max); e += step) {
     for (const factor of between) {
-      const value = Number((factor * base ** e).toPrecision(12));
+      const exact = factor * base ** e;
+      const value = base === 10 ? Number(exact.toPrecision(12)) : exact; // 10 ** -5 is no round number in binary
       if (value >= axis.min && value <= axis.max) ticks.push({ value });
     }
   }
   return ticks;
+}
+
+// A name as it may be shown: what has no looks, or would turn the direction of writing, as an escape that can be seen.
+function shown(text) {
+  return text.replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
+    (c) => "\\u" + c.charCodeAt(0).toString(16).padStart(4, "0"));
 }
 
 // One field of RFC 4180. A name that a spreadsheet would take for a formula gets an apostrophe.

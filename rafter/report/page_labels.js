@@ -1,6 +1,9 @@
 // Text on a chart that does not collide: each label has places where it may stand, and takes the first that is free.
 // A label that finds none is left out; the table below the chart has all of them.
 
+const LABEL_GAP = 9; // between a line and the middle of its label
+const LABEL_STEPS = 20; // places that are tried along a line
+
 // A box of text at any angle is a row of discs along its middle: two labels collide where two discs do.
 function discsOf(width, height, place) {
   const radius = height / 2;
@@ -14,7 +17,7 @@ function discsOf(width, height, place) {
 }
 
 function meets(discs, others) {
-  return discs.some((a) => others.some((b) => Math.hypot(a.x - b.x, a.y - b.y) < a.radius + b.radius));
+  return discs.some((a) => others.some((b) => (a.x - b.x) ** 2 + (a.y - b.y) ** 2 < (a.radius + b.radius) ** 2));
 }
 
 function inside(discs, area) {
@@ -22,46 +25,74 @@ function inside(discs, area) {
     && d.y - d.radius >= area.top - 1 && d.y + d.radius <= area.bottom + 1);
 }
 
-// labels: {text, colour, places: [{x, y, angle}]}, x and y the middle of the left end. `points` are what a label should not
-// cover; one that is `firm` would rather cover a point than be left out.
-function drawLabels(context, area, labels, points, { size, halo }) {
-  context.save();
+function setFont(context, size) {
   context.font = `${size}px ${Chart.defaults.font.family}`;
-  context.textBaseline = "middle";
-  context.lineJoin = "round";
+}
+
+// labels: {text, colour, places: width => [{x, y, angle}]}, x and y the middle of the left end. A label looks for a place clear
+// of `points` and of the lines it has in `avoid`, then of points alone; one that is `firm` would rather cover either than be
+// left out. Returns {text, colour, place} of those that found one.
+function placeLabels(context, area, labels, points, size) {
+  context.save();
+  setFont(context, size);
   const taken = [];
-  for (const label of labels) {
-    const width = context.measureText(label.text).width;
-    const options = label.places(width).map((place) => ({ place, discs: discsOf(width, size + 3, place) }))
+  const placed = [];
+  for (const { text: name, colour, places, avoid = [], firm = false } of labels) {
+    const text = shown(name);
+    const width = context.measureText(text).width;
+    const options = places(width).map((place) => ({ place, discs: discsOf(width, size + 3, place) }))
       .filter(({ discs }) => inside(discs, area) && !meets(discs, taken));
-    const chosen = options.find(({ discs }) => !meets(discs, points)) ?? (label.firm ? options[0] : undefined);
+    const offPoints = options.filter(({ discs }) => !meets(discs, points));
+    const chosen = offPoints.find(({ discs }) => !meets(discs, avoid)) ?? offPoints[0] ?? (firm ? options[0] : undefined);
     if (chosen === undefined) continue;
     taken.push(...chosen.discs);
+    placed.push({ text, colour, place: chosen.place });
+  }
+  context.restore();
+  return placed;
+}
+
+function drawLabels(context, placed, { size, halo }) {
+  context.save();
+  setFont(context, size);
+  context.textBaseline = "middle";
+  context.lineJoin = "round";
+  context.lineWidth = 4;
+  context.strokeStyle = halo;
+  for (const { text, colour, place } of placed) {
     context.save();
-    context.translate(chosen.place.x, chosen.place.y);
-    context.rotate(chosen.place.angle);
-    context.lineWidth = 4;
-    context.strokeStyle = halo;
-    context.strokeText(label.text, 0, 0);
-    context.fillStyle = label.colour;
-    context.fillText(label.text, 0, 0);
+    context.translate(place.x, place.y);
+    context.rotate(place.angle);
+    context.strokeText(text, 0, 0);
+    context.fillStyle = colour;
+    context.fillText(text, 0, 0);
     context.restore();
   }
   context.restore();
 }
 
-// Places along a line from (x0, y0) to (x1, y1) in pixels, above it and then below it; `from` is where to begin, 0 to 1.
-function placesAlong(x0, y0, x1, y1, from, gap) {
+// A plugin's two steps: finding places takes long and is done when the chart changes, drawing whenever the pointer moves.
+function labelling(theme, labelsOf) {
+  let placed = [];
+  return {
+    afterUpdate: (chart) => {
+      placed = placeLabels(chart.ctx, chart.chartArea, labelsOf(chart), pointDiscs(chart), theme.labelSize);
+    },
+    afterDatasetsDraw: (chart) => drawLabels(chart.ctx, placed, { size: theme.labelSize, halo: theme.colours.paper }),
+  };
+}
+
+// Places along a line in pixels, above it and then below it, from its start or from its end on.
+function placesAlong([x0, y0], [x1, y1], fromEnd) {
+  const length = Math.hypot(x1 - x0, y1 - y0);
+  const angle = Math.atan2(y1 - y0, x1 - x0);
   return (width) => {
-    const length = Math.hypot(x1 - x0, y1 - y0);
-    const angle = Math.atan2(y1 - y0, x1 - x0);
     const room = length - width - 8;
     if (room < 0) return [];
     const places = [];
-    for (const side of [-gap, gap]) {
-      for (let step = 0; step <= 20; ++step) {
-        const share = from > 0.5 ? 1 - step / 20 : step / 20;
-        const along = 4 + share * room;
+    for (const side of [-LABEL_GAP, LABEL_GAP]) {
+      for (let step = 0; step <= LABEL_STEPS; ++step) {
+        const along = 4 + (room * (fromEnd ? LABEL_STEPS - step : step)) / LABEL_STEPS;
         places.push({
           x: x0 + along * Math.cos(angle) - side * Math.sin(angle),
           y: y0 + along * Math.sin(angle) + side * Math.cos(angle),

@@ -115,15 +115,20 @@ class Browser:
         return [request["request"]["url"] for request in sent]
 
     def view(self, width=1280, height=900, dark=False, medium=""):
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
+        self.width = width
+        self.resize(height)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", media=medium, features=[scheme])
         self.settle()
 
-    def screenshot(self):
-        size = self.call("Page.getLayoutMetrics")["cssContentSize"]
-        clip = {"x": 0, "y": 0, "width": size["width"], "height": min(size["height"], 6000), "scale": 1}
-        return base64.b64decode(self.call("Page.captureScreenshot", captureBeyondViewport=True, clip=clip)["data"])
+    def resize(self, height):
+        self.call("Emulation.setDeviceMetricsOverride", width=self.width, height=height, deviceScaleFactor=1, mobile=self.width < 600)
+        self.settle()
+
+    def screenshot(self, most=6000):
+        """Of the whole page: the window grows to it first, so that nothing is laid out anew while the picture is taken."""
+        self.resize(min(most, int(self.call("Page.getLayoutMetrics")["cssContentSize"]["height"])))
+        return base64.b64decode(self.call("Page.captureScreenshot")["data"])
 
     def pdf(self):
         return base64.b64decode(self.call("Page.printToPDF", printBackground=True, preferCSSPageSize=True)["data"])

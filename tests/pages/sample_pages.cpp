@@ -1,5 +1,6 @@
 // Writes pages of every kind into a folder, for tests/pages/page_test.py to open in a browser and for a person to look at:
 //   sample_pages FOLDER
+//   sample_pages --charts   exit status 0 where this build can draw charts
 #include <fmt/format.h>
 
 #include <cmath>
@@ -13,8 +14,8 @@
 namespace rafter {
 namespace {
 
-// Numbers that look scattered and are the same in every run.
-double scatter(int i) { return std::fmod(i * 0.6180339887498949, 1.0); }
+// Numbers from 0 to 1 that look random and are the same in every run.
+double scatter(int i) { return std::fmod(std::fabs(std::sin(i * 12.9898) * 43758.5453), 1.0); }
 
 const char* const kKinds[] = {"matmul", "attention", "norm", "elementwise", "reduce", "copy", "embed", "sampling", "other"};
 
@@ -137,9 +138,11 @@ int write_all(const std::filesystem::path& folder) {
 }  // namespace rafter
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    fmt::print(stderr, "usage: sample_pages FOLDER\n");
+  const std::string argument = argc == 2 ? argv[1] : "";
+  if (argument == "--charts") return rafter::pages_have_charts() ? 0 : 1;
+  if (argument.empty() || argument[0] == '-') {
+    fmt::print(stderr, "usage: sample_pages FOLDER | --charts\n");
     return 2;
   }
-  return rafter::write_all(argv[1]);
+  return rafter::write_all(argument);
 }

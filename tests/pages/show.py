@@ -9,6 +9,7 @@ import sys
 
 from browser import Browser, find_browser
 
+TALLEST = 2000  # pixels
 LOOKS = {"light": {}, "dark": {"dark": True}, "narrow": {"width": 390, "height": 800}}
 
 
@@ -20,7 +21,7 @@ def main(folder):
             browser.open(page)
             for look, view in LOOKS.items():
                 browser.view(**view)
-                page.with_name(f"{page.stem}_{look}.png").write_bytes(browser.screenshot())
+                page.with_name(f"{page.stem}_{look}.png").write_bytes(browser.screenshot(TALLEST))
             browser.view(dark=True)
             page.with_suffix(".pdf").write_bytes(browser.pdf())
             browser.view()
@@ -28,7 +29,7 @@ def main(folder):
             if browser.evaluate(f"{canvas} !== null"):
                 browser.evaluate(f"{canvas}.focus()")
                 browser.press("End")
-                page.with_name(f"{page.stem}_hover.png").write_bytes(browser.screenshot())
+                page.with_name(f"{page.stem}_hover.png").write_bytes(browser.screenshot(TALLEST))
             print(page.stem, browser.evaluate("JSON.stringify(document.body.dataset)"), browser.complaints(), browser.requests()[1:])
     finally:
         browser.close()
