@@ -136,6 +136,13 @@ TEST_F(Verbs, RandomWeightsSpeakTokenIds) {
   EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '<'), 3) << outcome.out;
 }
 
+TEST_F(Verbs, APromptIsReadFromAPipe) {
+  const Outcome outcome = test::rafter(
+      {"run", "--random-weights", "smollm2-135m", "--device", "cpu", "-f", "/dev/stdin", "-n", "1"}, {.input = "a pipe\n"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_TRUE(outcome.out.starts_with("a pipe<")) << outcome.out;
+}
+
 TEST_F(Verbs, AFullDiskIsAFailureAndAClosedPipeIsNot) {
   const Outcome full = test::rafter({"--version"}, {.out_file = "/dev/full"});
   EXPECT_EQ(full.status, 1);
