@@ -63,7 +63,7 @@ EngineOptions engine_options(const ModelOptions& options) {
 
 void add_model_choice(CLI::App& app, ModelOptions& options) {
   app.add_option("-m,--model,MODEL", options.path,
-                 "A .gguf file, a .safetensors file beside its config.json, or a folder of Hugging Face's")
+                 "A GGUF file, a .safetensors file beside its config.json, or a folder of Hugging Face's")
       ->type_name("MODEL");
   app.add_option("--random-weights", options.random_weights,
                  "In place of a file: a shipped config with random weights (qwen2.5-1.5b, llama-3.1-8b, ...)")

@@ -34,7 +34,7 @@ struct ModelTensors {
 
 class Checkpoint {
  public:
-  // A .gguf file, a .safetensors file beside its config.json, or a folder of safetensors in Hugging Face's layout.
+  // A GGUF file, a .safetensors file beside its config.json, or a folder of safetensors in Hugging Face's layout.
   // Throws an input Error that names what is missing or does not fit.
   static Checkpoint open(const std::string& path);
   // A config with no data: whoever loads it fills the weights with random numbers of `dtype`.

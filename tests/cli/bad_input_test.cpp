@@ -113,6 +113,7 @@ TEST_F(BadInput, NamedPipes) {
   };
   const std::string config = test::tiny_config_json(test::tiny_config(Architecture::llama));
   expect_refused({"run", pipe("pipe.gguf"), "-p", "x"}, {"pipe.gguf", "not a regular file"});
+  expect_refused({"run", pipe("pipe"), "-p", "x"}, {"pipe", "not a regular file"});
   folder.write("weights/config.json", config);
   pipe("weights/model.safetensors");
   expect_refused({"run", folder.path("weights"), "-p", "x"}, {"model.safetensors", "not a regular file"});

@@ -2,6 +2,7 @@
 #include "rafter/models/checkpoint.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -241,16 +242,36 @@ TEST(Checkpoint, NamesPathsThatAreNoModel) {
   folder.write("some.GGUF", "GGUF");
   expect_input_error([&] { Checkpoint::open(folder.path()); }, {"without a config.json", "some.GGUF"});
   expect_input_error([&] { Checkpoint::open(folder.path("some.GGUF")); }, {"cut off"});
-  folder.write("pytorch_model.bin", "PK");
-  expect_input_error([&] { Checkpoint::open(folder.path("pytorch_model.bin")); }, {"'.bin'", "'.gguf' or '.safetensors'"});
+  folder.write("pytorch_model.bin", "PK\x03\x04");
+  expect_input_error([&] { Checkpoint::open(folder.path("pytorch_model.bin")); },
+                     {"'.bin'", "a zip archive", "'.gguf' or '.safetensors'"});
   folder.write("model", "x");
   expect_input_error([&] { Checkpoint::open(folder.path("model")); }, {"missing", "'.gguf' or '.safetensors'"});
   folder.write("sub/model.safetensors", "x");
-  expect_input_error([&] { Checkpoint::open(folder.path("sub/model.safetensors")); }, {"sub", "without a config.json"});
+  folder.write("sub/another.gguf", "GGUF");
+  const std::string alone = test::input_error_of([&] { Checkpoint::open(folder.path("sub/model.safetensors")); });
+  EXPECT_NE(alone.find(folder.path("sub/config.json")), std::string::npos) << alone;
+  EXPECT_EQ(alone.find("another.gguf"), std::string::npos) << alone;
   folder.write("page.gguf", "<!DOCTYPE html>");
   expect_input_error([&] { Checkpoint::open(folder.path("page.gguf")); }, {"an HTML page"});
   folder.write("config.json", test::tiny_config_json(tiny_config(Architecture::llama)));
   expect_input_error([&] { Checkpoint::open(folder.path()); }, {"without weights"});
+}
+
+// As a cache keeps it: under the hash of its content.
+TEST(Checkpoint, AGgufFileIsKnownByItsFirstBytes) {
+  const TempFolder folder;
+  const Bytes bytes = test::tiny_gguf(tiny_config(Architecture::llama)).bytes();
+  for (const char* name : {"sha256-74701a8c", "74701a8c", "model.bin"}) {
+    EXPECT_EQ(Checkpoint::open(folder.write(name, bytes)).config().layers, 2) << name;
+  }
+}
+
+TEST(Checkpoint, APipeIsNotProposedAsAModel) {
+  const TempFolder folder;
+  ASSERT_EQ(::mkfifo(folder.path("pipe.gguf").c_str(), 0600), 0);
+  const std::string message = test::input_error_of([&] { Checkpoint::open(folder.path()); });
+  EXPECT_EQ(message.find("pipe.gguf"), std::string::npos) << message;
 }
 
 TEST(Checkpoint, EveryTruncationOfATinyModelIsOneError) {
