@@ -10,6 +10,8 @@
 #include <utility>
 
 #include "rafter/base/error.h"
+#include "rafter/base/host_memory.h"
+#include "rafter/base/units.h"
 
 namespace rafter {
 
@@ -48,8 +50,11 @@ MappedFile::MappedFile(const std::string& path) : path_(path) {
   size_ = static_cast<size_t>(status.st_size);
   void* mapping = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, file.fd, 0);
   if (mapping == MAP_FAILED) {
-    throw runtime_failure(
-        {"mapping file '" + printable(path, 400) + "'", std::string("refused (") + std::strerror(errno) + ")"});
+    const std::string reason = std::strerror(errno);
+    const HostMemory memory = host_memory();
+    const std::string room = memory.limit.empty() ? "" : ": what is free is " + describe(memory);
+    throw runtime_failure({"mapping file " + in_quotes(path) + ", " + format_capacity(status.st_size) + " long",
+                           "refused (" + reason + room + ")"});
   }
   data_ = static_cast<const std::byte*>(mapping);
 }

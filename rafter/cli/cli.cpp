@@ -4,6 +4,7 @@
 #include <new>
 
 #include "rafter/base/error.h"
+#include "rafter/base/host_memory.h"
 #include "rafter/cli/interrupt.h"
 #include "rafter/cli/output.h"
 #include "rafter/cli/verb.h"
@@ -75,7 +76,7 @@ int dispatch(int argc, char** argv) {
   app.require_subcommand(0, 1);
   const std::string line = command_line(argc, argv);
   const Verb verbs[] = {add_run(app, line),   add_chat(app),     add_bench(app, line), add_trace(app, line),
-                        add_probe(app, line), add_roofline(app), add_tokenize(app), add_info(app)};
+                        add_probe(app, line), add_roofline(app), add_tokenize(app),    add_info(app)};
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
@@ -109,7 +110,8 @@ int run_cli(int argc, char** argv) {
     note(fmt::format("rafter: {}\n", error.what()));
     return error.exit_status();
   } catch (const std::bad_alloc&) {
-    note("rafter: out of memory. Use a smaller context (-c), or a smaller model.\n");
+    note(fmt::format("rafter: out of memory: what is free is {}. Use a smaller context (-c), or a smaller model.\n",
+                     describe(host_memory())));
     return 1;
   } catch (const std::exception& error) {
     note(fmt::format("rafter: internal error: {}\n", printable(error.what(), 300)));

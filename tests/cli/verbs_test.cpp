@@ -136,6 +136,16 @@ TEST_F(Verbs, RandomWeightsSpeakTokenIds) {
   EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '<'), 3) << outcome.out;
 }
 
+// More than any machine that runs tests has: 3.7 TB of cache. It is said before a weight is made.
+TEST_F(Verbs, AModelThatDoesNotFitIsOneErrorBeforeItLoads) {
+  const Outcome outcome = test::rafter(
+      {"bench", "--random-weights", "llama-3.1-8b", "--device", "cpu", "-b", "256", "-p", "0", "-n", "1", "-d", "110000"});
+  EXPECT_EQ(outcome.status, 1) << outcome.err;
+  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+  for (const char* part : {"the memory for 'Llama 3.1 8B'", "weights 15.0 GiB", "256 x 110001 tokens", " GiB of "})
+    EXPECT_NE(outcome.err.find(part), std::string::npos) << part << '\n' << outcome.err;
+}
+
 TEST_F(Verbs, APromptIsReadFromAPipe) {
   const Outcome outcome = test::rafter(
       {"run", "--random-weights", "smollm2-135m", "--device", "cpu", "-f", "/dev/stdin", "-n", "1"}, {.input = "a pipe\n"});
