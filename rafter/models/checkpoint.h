@@ -27,9 +27,10 @@ struct LayerTensors {
 struct ModelTensors {
   StoredTensor embedding;  // [vocab, hidden]
   std::vector<LayerTensors> layers;
-  StoredTensor final_norm;    // [hidden]
-  StoredTensor head;          // [vocab, hidden]; the embedding where tied
-  StoredTensor rope_factors;  // f32 [head_dim/2], what each frequency is divided by; empty name where the file has none
+  StoredTensor final_norm;          // [hidden]
+  StoredTensor head;                // [vocab, hidden]; the embedding where tied
+  StoredTensor rope_factors;        // f32 [head_dim/2], what each frequency is divided by; empty name where the file has none
+  std::vector<std::string> unused;  // names of tensors in the file that no op reads and no model of its kind has
 };
 
 class Checkpoint {

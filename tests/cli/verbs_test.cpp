@@ -146,6 +146,16 @@ TEST_F(Verbs, AModelThatDoesNotFitIsOneErrorBeforeItLoads) {
     EXPECT_NE(outcome.err.find(part), std::string::npos) << part << '\n' << outcome.err;
 }
 
+TEST_F(Verbs, TensorsThatAreNotUsedAreOneNote) {
+  test::GgufWriter writer = test::tiny_gguf(test::tiny_config(Architecture::qwen2));
+  for (const char* name : {"outputs.weight", "vision.norm"}) writer.add(name, DType::f32, {32}, test::random_f32(1, 32));
+  const Outcome outcome =
+      test::rafter({"bench", folder.write("more.gguf", writer.bytes()), "--device", "cpu", "-p", "1", "-n", "0", "-r", "1"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_TRUE(outcome.err.starts_with("2 tensors of ")) << outcome.err;
+  EXPECT_NE(outcome.err.find("'outputs.weight', ..."), std::string::npos) << outcome.err;
+}
+
 TEST_F(Verbs, APromptIsReadFromAPipe) {
   const Outcome outcome = test::rafter(
       {"run", "--random-weights", "smollm2-135m", "--device", "cpu", "-f", "/dev/stdin", "-n", "1"}, {.input = "a pipe\n"});
