@@ -100,6 +100,7 @@ int dispatch(int argc, char** argv) {
 
 int run_cli(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is seen where it is written to
+  report_cut_files();
   try {
     return dispatch(argc, argv);
   } catch (const OutputClosed&) {

@@ -2,9 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <thread>
 
 #include "tests/cli/command.h"
 #include "tests/support/tiny_model.h"
@@ -154,6 +156,18 @@ TEST_F(Verbs, TensorsThatAreNotUsedAreOneNote) {
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_TRUE(outcome.err.starts_with("2 tensors of ")) << outcome.err;
   EXPECT_NE(outcome.err.find("'outputs.weight', ..."), std::string::npos) << outcome.err;
+}
+
+// The run would last for minutes; the file shrinks under it.
+TEST_F(Verbs, AModelFileThatIsCutShortDuringARunIsOneError) {
+  std::thread cutting([&] {
+    std::this_thread::sleep_for(std::chrono::seconds(2));
+    std::filesystem::resize_file(model, 0);
+  });
+  const Outcome outcome = test::rafter({"bench", model, "--device", "cpu", "-t", "1", "-p", "0", "-n", "100", "-r", "100000"});
+  cutting.join();
+  EXPECT_EQ(outcome.status, 1) << outcome.err;
+  EXPECT_NE(outcome.err.find("rafter: the model file changed while it was in use"), std::string::npos) << outcome.err;
 }
 
 TEST_F(Verbs, APromptIsReadFromAPipe) {
