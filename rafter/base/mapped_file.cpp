@@ -10,6 +10,8 @@
 #include <utility>
 
 #include "rafter/base/error.h"
+#include "rafter/base/host_memory.h"
+#include "rafter/base/units.h"
 
 namespace rafter {
 
@@ -23,26 +25,36 @@ struct Descriptor {
   }
 };
 
+// Opens a file, but nothing that would wait: the open of a named pipe lasts until somebody writes to it. The path is looked
+// at first, since opening a pipe or a device tells its other end; O_NONBLOCK is for what takes the file's place in between.
+int open_regular(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
+    throw input_error({in_quotes(path), S_ISDIR(status.st_mode) ? "a folder" : "not a regular file", "a file"});
+  }
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd >= 0) return fd;
+  throw input_error({"file " + in_quotes(path), std::string("not readable (") + std::strerror(errno) + ")",
+                     "the path of a file", "check the path and its permissions"});
+}
+
 }  // namespace
 
 MappedFile::MappedFile(const std::string& path) : path_(path) {
-  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-  if (file.fd < 0) {
-    throw input_error({"file '" + printable(path, 400) + "'", std::string("not readable (") + std::strerror(errno) + ")",
-                       "the path of a file", "check the path and its permissions"});
-  }
+  const Descriptor file{open_regular(path)};
   struct stat status {};
-  if (::fstat(file.fd, &status) != 0 || !S_ISREG(status.st_mode)) {
-    throw input_error(
-        {"'" + printable(path, 400) + "'", S_ISDIR(status.st_mode) ? "a folder" : "not a regular file", "a file"});
-  }
+  if (::fstat(file.fd, &status) != 0 || !S_ISREG(status.st_mode))
+    throw input_error({in_quotes(path), "not a regular file", "a file"});
   if (status.st_size == 0)
     throw input_error({"file '" + printable(path, 400) + "'", "empty", "some content", "download it again"});
   size_ = static_cast<size_t>(status.st_size);
   void* mapping = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, file.fd, 0);
   if (mapping == MAP_FAILED) {
-    throw runtime_failure(
-        {"mapping file '" + printable(path, 400) + "'", std::string("refused (") + std::strerror(errno) + ")"});
+    const std::string reason = std::strerror(errno);
+    const HostMemory memory = host_memory();
+    const std::string room = memory.limit.empty() ? "" : ": what is free is " + describe(memory);
+    throw runtime_failure({"mapping file " + in_quotes(path) + ", " + format_capacity(status.st_size) + " long",
+                           "refused (" + reason + room + ")"});
   }
   data_ = static_cast<const std::byte*>(mapping);
 }

@@ -10,7 +10,7 @@ namespace rafter {
 
 class MappedFile {
  public:
-  // Throws an input Error where the path is missing, a folder, unreadable or empty.
+  // Throws an input Error where the path is missing, a folder, a pipe or a device, unreadable or empty.
   explicit MappedFile(const std::string& path);
   ~MappedFile();
   MappedFile(MappedFile&& other) noexcept;

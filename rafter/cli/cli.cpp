@@ -4,6 +4,7 @@
 #include <new>
 
 #include "rafter/base/error.h"
+#include "rafter/base/host_memory.h"
 #include "rafter/cli/interrupt.h"
 #include "rafter/cli/output.h"
 #include "rafter/cli/verb.h"
@@ -99,6 +100,7 @@ int dispatch(int argc, char** argv) {
 
 int run_cli(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is seen where it is written to
+  report_cut_files();
   try {
     return dispatch(argc, argv);
   } catch (const OutputClosed&) {
@@ -109,7 +111,8 @@ int run_cli(int argc, char** argv) {
     note(fmt::format("rafter: {}\n", error.what()));
     return error.exit_status();
   } catch (const std::bad_alloc&) {
-    note("rafter: out of memory. Use a smaller context (-c), or a smaller model.\n");
+    note(fmt::format("rafter: out of memory: what is free is {}. Use a smaller context (-c), or a smaller model.\n",
+                     describe(host_memory())));
     return 1;
   } catch (const std::exception& error) {
     note(fmt::format("rafter: internal error: {}\n", printable(error.what(), 300)));

@@ -1,5 +1,6 @@
 #include "rafter/cli/input.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -7,6 +8,7 @@
 #include <utility>
 
 #include "rafter/base/error.h"
+#include "rafter/base/units.h"
 #include "rafter/cli/interrupt.h"
 
 namespace rafter {
@@ -14,28 +16,43 @@ namespace rafter {
 namespace {
 
 // Appends what can be read; false at the end of input or after Ctrl-C.
-bool read_more(std::string& text) {
+bool read_more(int file, const std::string& thing, std::string& text) {
   char block[65536];
   for (;;) {
-    const ssize_t count = ::read(STDIN_FILENO, block, sizeof block);
+    const ssize_t count = ::read(file, block, sizeof block);
     if (count > 0) {
       text.append(block, static_cast<size_t>(count));
       return true;
     }
     if (count == 0 || interrupted()) return false;
-    if (errno != EINTR) throw runtime_failure({"reading standard input", "refused: " + std::string(std::strerror(errno))});
+    if (errno != EINTR) throw runtime_failure({"reading " + thing, "refused: " + std::string(std::strerror(errno))});
   }
 }
 
-}  // namespace
-
-std::string read_standard_input(int64_t limit) {
+std::string read_all(int file, const std::string& thing, int64_t limit) {
   std::string text;
-  while (read_more(text)) {
+  while (read_more(file, thing, text)) {
     if (static_cast<int64_t>(text.size()) > limit)
-      throw input_error({"standard input", "longer than that", fmt::format("at most {} bytes", limit)});
+      throw input_error({thing, "longer than " + format_capacity(limit), fmt::format("at most {} bytes", limit)});
   }
   return text;
+}
+
+constexpr const char* kStandardInput = "standard input";
+
+}  // namespace
+
+std::string read_standard_input(int64_t limit) { return read_all(STDIN_FILENO, kStandardInput, limit); }
+
+std::string read_stream(const std::string& path, int64_t limit) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0 && errno == EINTR && interrupted()) throw Interrupted{};
+  if (file < 0) throw input_error({in_quotes(path), "not readable (" + std::string(std::strerror(errno)) + ")"});
+  struct Closing {
+    int file;
+    ~Closing() { ::close(file); }
+  } closing{file};
+  return read_all(file, in_quotes(path), limit);
 }
 
 std::optional<std::string> LineReader::next() {
@@ -49,7 +66,7 @@ std::optional<std::string> LineReader::next() {
       return line;
     }
     searched = pending_.size();
-    if (read_more(pending_)) continue;
+    if (read_more(STDIN_FILENO, kStandardInput, pending_)) continue;
     if (pending_.empty() || interrupted()) return std::nullopt;
     return std::exchange(pending_, {});
   }

@@ -1,4 +1,4 @@
-// Standard input, whole or line by line; Ctrl-C breaks a read off.
+// Standard input and other streams, whole or line by line; Ctrl-C breaks a read off.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,8 @@ namespace rafter {
 
 // All of it; an input Error above `limit` bytes.
 std::string read_standard_input(int64_t limit);
+// The same of what has no size before it is read: a pipe (as of a shell's `<(...)`), a terminal, a device.
+std::string read_stream(const std::string& path, int64_t limit);
 
 class LineReader {
  public:

@@ -1,6 +1,9 @@
 #include "rafter/cli/interrupt.h"
 
+#include <unistd.h>
+
 #include <csignal>
+#include <string_view>
 
 namespace rafter {
 
@@ -20,5 +23,16 @@ void catch_interrupts() {
 bool interrupted() { return g_interrupted != 0; }
 
 int interrupted_status() { return 128 + g_interrupted; }
+
+void report_cut_files() {
+  struct sigaction action {};
+  action.sa_handler = [](int) {  // only what is allowed in a handler
+    constexpr std::string_view kLine =
+        "rafter: the model file changed while it was in use, or another file that was being read.\n";
+    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kLine.data(), kLine.size());
+    ::_exit(1);
+  };
+  sigaction(SIGBUS, &action, nullptr);
+}
 
 }  // namespace rafter

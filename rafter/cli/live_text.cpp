@@ -41,9 +41,9 @@ void LiveText::hide() {
 }
 
 std::string rates_text(const GenerationStats& stats) {
-  return fmt::format("prefill {} tokens in {} ({:.1f} t/s), decode {} tokens in {} ({:.1f} t/s)",
-                     stats.prompt_tokens - stats.cached_tokens, format_seconds(stats.prefill_seconds), stats.prefill_rate(),
-                     stats.decode_steps, format_seconds(stats.decode_seconds), stats.decode_rate());
+  return fmt::format("prefill {} tokens in {} ({:.1f} t/s), decode {} tokens in {} ({:.1f} t/s)", stats.read_tokens,
+                     format_seconds(stats.prefill_seconds), stats.prefill_rate(), stats.decode_steps,
+                     format_seconds(stats.decode_seconds), stats.decode_rate());
 }
 
 std::string end_text(const GenerationStats& stats, int64_t context) {

@@ -6,6 +6,7 @@
 #include "rafter/base/progress.h"
 #include "rafter/base/threads.h"
 #include "rafter/cli/interrupt.h"
+#include "rafter/cli/output.h"
 #include "rafter/cli/values.h"
 #if defined(RAFTER_WITH_CUDA)
 #include "rafter/device/cuda/launch.h"
@@ -63,7 +64,7 @@ EngineOptions engine_options(const ModelOptions& options) {
 
 void add_model_choice(CLI::App& app, ModelOptions& options) {
   app.add_option("-m,--model,MODEL", options.path,
-                 "A .gguf file, a .safetensors file beside its config.json, or a folder of Hugging Face's")
+                 "A GGUF file, a .safetensors file beside its config.json, or a folder of Hugging Face's")
       ->type_name("MODEL");
   app.add_option("--random-weights", options.random_weights,
                  "In place of a file: a shipped config with random weights (qwen2.5-1.5b, llama-3.1-8b, ...)")
@@ -95,6 +96,12 @@ LoadedModel::LoadedModel(const ModelOptions& options) : options_(options) {
   const auto start = std::chrono::steady_clock::now();
   device(engine_options(options_).device);  // what is wrong with those is said before a file is opened
   checkpoint_ = std::make_unique<Checkpoint>(open(options_));
+  if (const std::vector<std::string>& unused = checkpoint_->tensors().unused; !unused.empty()) {
+    note(fmt::format("{} of {} {} no part of a {} model and not used: {}{}.\n",
+                     unused.size() == 1 ? "One tensor" : fmt::format("{} tensors", unused.size()),
+                     in_quotes(checkpoint_->path()), unused.size() == 1 ? "is" : "are", name(config().architecture),
+                     in_quotes(unused[0], 120), unused.size() == 1 ? "" : ", ..."));
+  }
   load_seconds_ = seconds_since(start);
 }
 

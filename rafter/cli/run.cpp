@@ -59,6 +59,7 @@ std::string run_json(LoadedModel& model, const std::string& prompt, const Sample
                      {"seed", sampler.seed}};
   json["stats"] = {{"load_s", model.load_seconds()},
                    {"prompt_tokens", stats.prompt_tokens},
+                   {"read_tokens", stats.read_tokens},
                    {"generated_tokens", stats.generated_tokens},
                    {"decode_steps", stats.decode_steps},
                    {"prefill_s", stats.prefill_seconds},

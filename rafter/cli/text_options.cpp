@@ -1,5 +1,6 @@
 #include "rafter/cli/text_options.h"
 
+#include <filesystem>
 #include <limits>
 #include <random>
 
@@ -16,11 +17,19 @@ namespace {
 constexpr int64_t kMaxPromptBytes = int64_t{64} << 20;
 constexpr int64_t kUnbounded = std::numeric_limits<int64_t>::max();
 
+std::string read_prompt(const std::string& path) {
+  if (path == "-") return read_standard_input(kMaxPromptBytes);
+  std::error_code ignored;
+  const std::filesystem::file_status status = std::filesystem::status(path, ignored);
+  const bool stream = std::filesystem::is_fifo(status) || std::filesystem::is_character_file(status);
+  return stream ? read_stream(path, kMaxPromptBytes) : read_text_file(path, kMaxPromptBytes);
+}
+
 }  // namespace
 
 void add_prompt_options(CLI::App& app, PromptOptions& options) {
   app.add_option("-p,--prompt", options.text, "The prompt")->type_name("TEXT");
-  app.add_option("-f,--file", options.file, "A file with the prompt; - is standard input")->type_name("FILE");
+  app.add_option("-f,--file", options.file, "A file or a pipe with the prompt; - is standard input")->type_name("FILE");
   app.add_flag("--specials", options.specials, "Read marks such as <|im_end|> in the prompt as special tokens, not as text");
 }
 
@@ -29,7 +38,7 @@ std::string prompt_text(const PromptOptions& options) {
     throw input_error({"the prompt", "given twice, by -p and by -f", "one of the two"});
   if (options.text) return *options.text;
   if (options.file.empty()) throw input_error({"the prompt", "not given", "-p TEXT or -f FILE"});
-  std::string text = options.file == "-" ? read_standard_input(kMaxPromptBytes) : read_text_file(options.file, kMaxPromptBytes);
+  std::string text = read_prompt(options.file);
   if (text.ends_with('\n')) text.pop_back();
   return text;
 }

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "rafter/base/error.h"
+#include "rafter/base/host_memory.h"
 #include "rafter/base/units.h"
 #include "rafter/device/device.h"
 
@@ -34,6 +35,16 @@ struct BySize {
     return a->bytes != b->bytes ? a->bytes < b->bytes : a->pointer < b->pointer;
   }
 };
+
+// Why a request was refused, with what there is: on the CPU it may be a limit of the process, with memory to spare.
+std::string why_refused(const Device& device, int64_t bytes) {
+  const DeviceInfo info = device.info();
+  const HostMemory host = device.id().kind == DeviceKind::cpu ? host_memory() : HostMemory{};
+  const std::string of = host.limit.empty() ? format_capacity(info.memory_bytes) : "the " + host.limit;
+  const std::string free = format_capacity(info.free_bytes) + " of " + of;
+  if (bytes <= info.free_bytes) return "refused, for want of one stretch of that size in what is free (" + free + ")";
+  return "more than is free (" + free + ")";
+}
 
 }  // namespace
 
@@ -141,8 +152,7 @@ void* CachingAllocator::allocate(int64_t bytes) {
   if (block == nullptr) block = state_->from_driver(rounded, small);
   if (block == nullptr) {
     throw runtime_failure({"a request for " + format_capacity(bytes) + " on " + to_string(state_->device.id()),
-                           "more than is free (" + format_capacity(state_->device.info().free_bytes) + " of " +
-                               format_capacity(state_->device.info().memory_bytes) + ")",
+                           why_refused(state_->device, bytes),
                            {},
                            "use a smaller context, batch or model"});
   }

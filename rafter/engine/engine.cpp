@@ -4,6 +4,9 @@
 #include <cstring>
 
 #include "rafter/base/error.h"
+#include "rafter/base/host_memory.h"
+#include "rafter/base/units.h"
+#include "rafter/device/allocator.h"
 #include "rafter/passes/fuse.h"
 
 namespace rafter {
@@ -28,11 +31,74 @@ EngineOptions complete(EngineOptions options, const ModelConfig& config) {
   return options;
 }
 
+// What the steps of an engine with these (complete) options have in common.
+StepSpec step_spec(const Checkpoint& checkpoint, const EngineOptions& options, OpKind attention) {
+  StepSpec spec;
+  spec.attention = attention;
+  spec.pages_per_sequence = KvCache::pages_for(options.context);
+  spec.cache_pages = options.batch * spec.pages_per_sequence;
+  spec.activation = activation_dtype(checkpoint.dtype(), options.device.kind);
+  spec.cache = cache_dtype(checkpoint.dtype());
+  return spec;
+}
+
+StepSpec decode_spec(const Checkpoint& checkpoint, const EngineOptions& options, bool greedy) {
+  StepSpec spec = step_spec(checkpoint, options, OpKind::attention_decode);
+  spec.tokens = options.batch;
+  spec.logits = LogitRows::all;
+  spec.greedy = greedy;
+  return spec;
+}
+
+StepSpec prefill_spec(const Checkpoint& checkpoint, const EngineOptions& options, int64_t tokens, LogitRows rows) {
+  StepSpec spec = step_spec(checkpoint, options, OpKind::attention_prefill);
+  spec.tokens = tokens;
+  spec.logits = rows;
+  return spec;
+}
+
+Plan make_plan(const Checkpoint& checkpoint, const EngineOptions& options, const StepSpec& spec) {
+  Plan plan = build_step(checkpoint.config(), checkpoint.tensors(), spec);
+  if (options.fuse) fuse(plan);
+  return plan;
+}
+
+// Memory that the CPU does not have is granted all the same, and the process that writes to it is killed: it must be refused
+// first. A GPU refuses by itself.
+const EngineOptions& with_room(const EngineOptions& options, const Checkpoint& checkpoint) {
+  if (options.device.kind != DeviceKind::cpu) return options;
+  Device& cpu = device(options.device);
+  cpu.allocator().trim();
+  const MemoryNeed need = Engine::memory_need(checkpoint, options);
+  const int64_t free = cpu.info().free_bytes;
+  if (need.total() <= free) return options;
+  HostMemory memory = host_memory();
+  memory.available = free;  // less what is promised to others
+  throw runtime_failure({fmt::format("the memory for {} (weights {}, KV cache of {} x {} tokens {}, work {})",
+                                     in_quotes(checkpoint.config().name, 80), format_capacity(need.weights), options.batch,
+                                     options.context, format_capacity(need.cache), format_capacity(need.work)),
+                         format_capacity(need.total()), "at most what is free, " + describe(memory),
+                         "use a smaller context, batch or model"});
+}
+
 }  // namespace
+
+MemoryNeed Engine::memory_need(const Checkpoint& checkpoint, const EngineOptions& given) {
+  const EngineOptions options = complete(given, checkpoint.config());
+  const auto work = [&](const StepSpec& spec) {
+    return Program::bytes_needed(make_plan(checkpoint, options, spec), options.device);
+  };
+  MemoryNeed need;
+  need.weights = Weights::device_bytes_needed(checkpoint, options.device.kind);
+  need.cache = KvCache::bytes_needed(checkpoint.config(), cache_dtype(checkpoint.dtype()), options.batch, options.context);
+  need.work =
+      work(prefill_spec(checkpoint, options, options.chunk, LogitRows::last)) + work(decode_spec(checkpoint, options, false));
+  return need;
+}
 
 Engine::Engine(const Checkpoint& checkpoint, const EngineOptions& options, const LoadProgress& progress)
     : checkpoint_(checkpoint),
-      options_(complete(options, checkpoint.config())),
+      options_(with_room(complete(options, checkpoint.config()), checkpoint)),
       device_(device(options_.device)),
       weights_(checkpoint, device_, progress),
       activation_(activation_dtype(checkpoint.dtype(), options_.device.kind)),
@@ -52,8 +118,7 @@ Engine::Engine(const Checkpoint& checkpoint, const EngineOptions& options, const
 Engine::~Engine() = default;
 
 std::unique_ptr<Program> Engine::make_program(const StepSpec& spec, int64_t sequence) {
-  Plan plan = build_step(config(), checkpoint_.tensors(), spec);
-  if (options_.fuse) fuse(plan);
+  Plan plan = make_plan(checkpoint_, options_, spec);
   const bool decode = spec.attention == OpKind::attention_decode;
   const auto bind = [&](const Value& value) -> Tensor {
     if (value.role == Role::weight) return weights_.at(value.name);
@@ -71,37 +136,18 @@ std::unique_ptr<Program> Engine::make_program(const StepSpec& spec, int64_t sequ
 
 Program& Engine::decode_program(bool greedy) {
   std::unique_ptr<Program>& program = greedy ? greedy_ : decode_;
-  if (!program) {
-    StepSpec spec;
-    spec.attention = OpKind::attention_decode;
-    spec.tokens = options_.batch;
-    spec.logits = LogitRows::all;
-    spec.greedy = greedy;
-    spec.pages_per_sequence = cache_.pages_per_sequence();
-    spec.cache_pages = cache_.pages();
-    spec.activation = activation_;
-    spec.cache = cache_.dtype();
-    program = make_program(spec, 0);
-  }
+  if (!program) program = make_program(decode_spec(checkpoint_, options_, greedy), 0);
   return *program;
 }
 
 Program& Engine::prefill_program(int64_t tokens, LogitRows rows, int64_t sequence) {
   const PrefillKey key{sequence, tokens, rows};
   if (!prefills_.contains(key)) {
-    StepSpec spec;
-    spec.attention = OpKind::attention_prefill;
-    spec.tokens = tokens;
-    spec.logits = rows;
-    spec.pages_per_sequence = cache_.pages_per_sequence();
-    spec.cache_pages = cache_.pages();
-    spec.activation = activation_;
-    spec.cache = cache_.dtype();
     if (prefills_.size() >= kKeptPrefills) {
       stream_->synchronize();  // the program that goes may still be running
       prefills_.erase(prefills_.begin());
     }
-    prefills_[key] = make_program(spec, sequence);
+    prefills_[key] = make_program(prefill_spec(checkpoint_, options_, tokens, rows), sequence);
   }
   return *prefills_[key];
 }

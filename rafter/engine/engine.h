@@ -29,11 +29,22 @@ struct EngineOptions {
   bool fuse = true;
 };
 
+// What an engine asks of its device.
+struct MemoryNeed {
+  int64_t weights = 0;  // those that stay in the mapped file do not count
+  int64_t cache = 0;
+  int64_t work = 0;  // of a prefill step and a decode step
+  int64_t total() const { return weights + cache + work; }
+};
+
 class Engine {
  public:
-  // `checkpoint` must outlive the engine. An input Error where the context or batch is out of range.
+  // `checkpoint` must outlive the engine. An input Error where the context or batch is out of range; a runtime Error, before
+  // anything is loaded, where the CPU has no memory for it.
   Engine(const Checkpoint& checkpoint, const EngineOptions& options, const LoadProgress& progress = {});
   ~Engine();
+  // Of an engine with these options, from shapes alone.
+  static MemoryNeed memory_need(const Checkpoint& checkpoint, const EngineOptions& options);
 
   const ModelConfig& config() const { return checkpoint_.config(); }
   const EngineOptions& options() const { return options_; }

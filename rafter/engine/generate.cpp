@@ -144,7 +144,7 @@ std::string_view name(EndReason reason) {
 }
 
 double GenerationStats::prefill_rate() const {
-  return prefill_seconds > 0 ? static_cast<double>(prompt_tokens - cached_tokens) / prefill_seconds : 0;
+  return prefill_seconds > 0 ? static_cast<double>(read_tokens) / prefill_seconds : 0;
 }
 double GenerationStats::decode_rate() const {
   return decode_seconds > 0 ? static_cast<double>(decode_steps) / decode_seconds : 0;
@@ -173,6 +173,7 @@ std::vector<float> Generator::prefill(std::span<const int32_t> prompt, const Gen
     const auto chunk = rest.first(std::min(rest.size(), static_cast<size_t>(engine_.options().chunk)));
     logits = engine_.prefill(0, chunk, chunk.size() == rest.size() ? LogitRows::last : LogitRows::none);
     cached_.insert(cached_.end(), chunk.begin(), chunk.end());
+    stats.read_tokens += static_cast<int64_t>(chunk.size());
     if (hooks.prefill) hooks.prefill(static_cast<double>(cached_.size()) / static_cast<double>(prompt.size()));
   }
   stats.prefill_seconds = seconds_since(start);

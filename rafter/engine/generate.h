@@ -29,6 +29,7 @@ std::string_view name(EndReason reason);  // "max_tokens", ...
 struct GenerationStats {
   int64_t prompt_tokens = 0;
   int64_t cached_tokens = 0;     // of the prompt, those that the cache held already
+  int64_t read_tokens = 0;       // of the rest, those that were computed: all of them, unless it was cancelled on the way
   int64_t generated_tokens = 0;  // without the stop token
   int64_t decode_steps = 0;      // the first token comes from the prefill, every other from a step
   double prefill_seconds = 0;

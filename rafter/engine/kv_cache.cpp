@@ -5,17 +5,31 @@
 
 namespace rafter {
 
+namespace {
+
+// Keys, or values, of one layer.
+Shape layer_shape(const ModelConfig& config, int64_t pages) { return {pages, config.kv_heads, kPageTokens, config.head_dim}; }
+
+}  // namespace
+
+int64_t KvCache::pages_for(int64_t tokens) { return (tokens + kPageTokens - 1) / kPageTokens; }
+
+int64_t KvCache::bytes_needed(const ModelConfig& config, DType dtype, int64_t sequences, int64_t context) {
+  const Shape shape = layer_shape(config, sequences * pages_for(context));
+  return 2 * config.layers * shape.rows() * row_bytes(dtype, shape.last());
+}
+
 KvCache::KvCache(const ModelConfig& config, DType dtype, int64_t sequences, int64_t context, Device& device)
     : context_(context),
       sequences_(sequences),
-      pages_per_sequence_((context + kPageTokens - 1) / kPageTokens),
+      pages_per_sequence_(pages_for(context)),
       pages_(sequences * pages_per_sequence_),
       dtype_(dtype),
       table_buffer_(device, sequences * pages_per_sequence_ * 4),
       table_(table_buffer_.tensor(DType::i32, {sequences, pages_per_sequence_})),
       table_host_(device, sequences * pages_per_sequence_ * 4),
       held_(static_cast<size_t>(sequences), 0) {
-  const Shape shape = {pages_, config.kv_heads, kPageTokens, config.head_dim};
+  const Shape shape = layer_shape(config, pages_);
   const int64_t layer_bytes = shape.rows() * row_bytes(dtype, shape.last());
   for (int64_t layer = 0; layer < config.layers; ++layer) {
     for (auto* side : {&keys_, &values_}) {
@@ -38,7 +52,7 @@ void KvCache::reserve(int64_t sequence, int64_t tokens, Stream& stream) {
                        fmt::format("at most the context of {}", context_), "raise -c or shorten the prompt"});
   }
   int64_t& held = held_[static_cast<size_t>(sequence)];
-  const int64_t needed = (tokens + kPageTokens - 1) / kPageTokens, first = held;
+  const int64_t needed = pages_for(tokens), first = held;
   int32_t* row = table_host_.as<int32_t>() + sequence * pages_per_sequence_;
   for (; held < needed; ++held) {
     row[held] = free_.back();
@@ -50,7 +64,7 @@ void KvCache::reserve(int64_t sequence, int64_t tokens, Stream& stream) {
 
 void KvCache::shrink(int64_t sequence, int64_t tokens) {
   int64_t& held = held_[static_cast<size_t>(sequence)];
-  const int64_t kept = (tokens + kPageTokens - 1) / kPageTokens;
+  const int64_t kept = pages_for(tokens);
   const int32_t* row = table_host_.as<int32_t>() + sequence * pages_per_sequence_;
   while (held > kept) free_.push_back(row[--held]);
 }

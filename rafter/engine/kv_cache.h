@@ -16,6 +16,9 @@ class KvCache {
  public:
   // Room for `sequences` of up to `context` tokens each.
   KvCache(const ModelConfig& config, DType dtype, int64_t sequences, int64_t context, Device& device);
+  static int64_t pages_for(int64_t tokens);
+  // What bytes() would be.
+  static int64_t bytes_needed(const ModelConfig& config, DType dtype, int64_t sequences, int64_t context);
 
   int64_t context() const { return context_; }
   int64_t sequences() const { return sequences_; }

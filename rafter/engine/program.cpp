@@ -5,6 +5,35 @@
 
 namespace rafter {
 
+namespace {
+
+Program::Step step_of(const Op& op, const std::vector<Tensor>& tensors, DeviceKind device) {
+  Program::Step step;
+  step.op = &op;
+  for (const ValueId id : op.inputs) step.inputs.push_back(id == kNone ? Tensor{} : tensors[static_cast<size_t>(id)]);
+  for (const ValueId id : op.outputs) step.outputs.push_back(tensors[static_cast<size_t>(id)]);
+  step.kernel = &registry().pick(step.view(), device);
+  return step;
+}
+
+int64_t workspace_of(const Program::Step& step) {
+  return step.kernel->workspace != nullptr ? step.kernel->workspace(step.view()) : 0;
+}
+
+}  // namespace
+
+int64_t Program::bytes_needed(const Plan& plan, DeviceId device) {
+  std::vector<Tensor> tensors;
+  int64_t outputs = 0;
+  for (const Value& value : plan.values()) {
+    tensors.push_back(Tensor::contiguous(value.dtype, value.shape, nullptr, device));
+    if (value.role == Role::output && value.view_of == kNone) outputs += tensors.back().bytes();
+  }
+  std::vector<int64_t> workspaces;
+  for (const Op& op : plan.ops()) workspaces.push_back(workspace_of(step_of(op, tensors, device.kind)));
+  return outputs + plan_memory(plan, workspaces).arena_bytes;
+}
+
 Program::Program(Plan plan, Device& device, const Binder& bind) : plan_(std::move(plan)) {
   for (const Value& value : plan_.values()) {
     Tensor tensor = Tensor::contiguous(value.dtype, value.shape, nullptr, device.id());
@@ -21,21 +50,13 @@ Program::Program(Plan plan, Device& device, const Binder& bind) : plan_(std::mov
     }
     tensors_.push_back(tensor);
   }
-  for (const Op& op : plan_.ops()) {
-    Step step;
-    step.op = &op;
-    for (const ValueId id : op.inputs) step.inputs.push_back(id == kNone ? Tensor{} : tensors_[static_cast<size_t>(id)]);
-    for (const ValueId id : op.outputs) step.outputs.push_back(tensors_[static_cast<size_t>(id)]);
-    step.kernel = &registry().pick(step.view(), device.id().kind);
-    steps_.push_back(std::move(step));
-  }
+  for (const Op& op : plan_.ops()) steps_.push_back(step_of(op, tensors_, device.id().kind));
   place(device);
 }
 
 void Program::place(Device& device) {
   std::vector<int64_t> workspaces;
-  for (const Step& step : steps_)
-    workspaces.push_back(step.kernel->workspace != nullptr ? step.kernel->workspace(step.view()) : 0);
+  for (const Step& step : steps_) workspaces.push_back(workspace_of(step));
   memory_ = plan_memory(plan_, workspaces);
   arena_ = Buffer(device, memory_.arena_bytes);
   auto* base = static_cast<std::byte*>(arena_.data());

@@ -23,6 +23,9 @@ class Program {
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
+  // What a program of this plan would ask of a device: its outputs, temporaries and scratch.
+  static int64_t bytes_needed(const Plan& plan, DeviceId device);
+
   struct Step {
     const Op* op = nullptr;
     const Kernel* kernel = nullptr;

@@ -7,6 +7,7 @@
 #include "rafter/base/error.h"
 #include "rafter/base/threads.h"
 #include "rafter/kernels/random/random.h"
+#include "rafter/models/tensor_names.h"
 #include "rafter/ops/block_formats.h"
 
 namespace rafter {
@@ -19,6 +20,11 @@ constexpr uint64_t kSeed = 0x5eed;
 bool aligned_in_place(const StoredTensor& tensor) {
   const uintptr_t alignment = is_quantised(tensor.dtype) ? 2 : static_cast<uintptr_t>(info(tensor.dtype).block_bytes);
   return reinterpret_cast<uintptr_t>(tensor.data) % alignment == 0;
+}
+
+// Whether a matrix is used where the file is mapped.
+bool stays_in_place(const StoredTensor& tensor, DeviceKind device) {
+  return device == DeviceKind::cpu && tensor.data != nullptr && aligned_in_place(tensor);
 }
 
 }  // namespace
@@ -74,7 +80,7 @@ class Weights::Loader {
       // Variance 1 / (3 K) keeps the activations' size through the layers.
       const float bound = 1.0f / std::sqrt(static_cast<float>(stored.shape.last()));
       fill_uniform(tensor, kSeed + weights_.tensors_.size(), -bound, bound, *stream_);
-    } else if (!on_gpu() && aligned_in_place(stored)) {
+    } else if (stays_in_place(stored, device_.id().kind)) {
       weights_.tensors_[stored.name] =
           Tensor::contiguous(stored.dtype, stored.shape, const_cast<std::byte*>(stored.data), device_.id());
     } else {
@@ -149,6 +155,19 @@ class Weights::Loader {
 
 Weights::Weights(const Checkpoint& checkpoint, Device& device, const LoadProgress& progress) {
   Loader(*this, checkpoint, device, progress).load();
+}
+
+int64_t Weights::device_bytes_needed(const Checkpoint& checkpoint, DeviceKind device) {
+  int64_t bytes = static_cast<int64_t>(rope_frequencies(checkpoint.config()).size() * sizeof(float));
+  for_each_tensor(checkpoint.tensors(), [&](const StoredTensor& tensor) {
+    if (tensor.name == checkpoint.tensors().rope_factors.name) return;  // they go into the frequencies
+    if (tensor.shape.rank() == 1) {
+      bytes += tensor.shape.elements() * static_cast<int64_t>(sizeof(float));
+    } else if (!stays_in_place(tensor, device)) {
+      bytes += tensor.bytes;
+    }
+  });
+  return bytes;
 }
 
 const Tensor& Weights::at(const std::string& name) const {

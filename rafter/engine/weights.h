@@ -25,6 +25,8 @@ class Weights {
   // By the names a step plan uses; an input Error where there is none.
   const Tensor& at(const std::string& name) const;
   int64_t device_bytes() const { return device_bytes_; }
+  // What device_bytes() will be, from names and shapes alone.
+  static int64_t device_bytes_needed(const Checkpoint& checkpoint, DeviceKind device);
 
  private:
   class Loader;

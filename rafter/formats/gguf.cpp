@@ -67,8 +67,12 @@ struct GgufFile::State {
         return cursor.take<uint32_t>(what);
       case GgufValueType::i32:
         return cursor.take<int32_t>(what);
-      case GgufValueType::boolean:
-        return cursor.take<uint8_t>(what) != 0 ? 1 : 0;
+      case GgufValueType::boolean: {
+        const auto value = cursor.take<uint8_t>(what);
+        if (value <= 1) return value;
+        throw input_error({fmt::format("{}: metadata key {}, a bool,", in_quotes(path), in_quotes(entry.key, 80)),
+                           std::to_string(value), "0 or 1", "download it again"});
+      }
       case GgufValueType::i64:
         return cursor.take<int64_t>(what);
       case GgufValueType::u64: {

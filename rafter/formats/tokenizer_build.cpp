@@ -27,10 +27,18 @@ void check_sizes(const TokenizerSource& source) {
 // Ordinary tokens go in as the bytes they stand for, the others as their text. An ordinary token that is not written in the
 // byte alphabet can't come out of a merge: it keeps its text and stays out of the index. Ordinary tokens are indexed first,
 // so that a mark with the bytes of one doesn't hide it.
-void fill_vocabulary(const std::vector<SourceToken>& tokens, Vocabulary& vocabulary) {
+void fill_vocabulary(const TokenizerSource& source, Vocabulary& vocabulary) {
+  // Of two tokens with one text the second would never be chosen: the file is not what its model was trained with.
+  const auto index = [&](int32_t id) {
+    const std::string_view text = source.tokens[static_cast<size_t>(id)].text;
+    const int32_t first = vocabulary.index(id);
+    if (first == id || source.tokens[static_cast<size_t>(first)].text != text) return;
+    throw input_error({fmt::format("{}: token {}", source.name, id),
+                       fmt::format("{}, as token {} is", in_quotes(text, 80), first), "each token once"});
+  };
   std::string bytes;
   std::vector<int32_t> marks;
-  for (const SourceToken& token : tokens) {
+  for (const SourceToken& token : source.tokens) {
     if (token.kind != TokenKind::ordinary) {
       const int32_t id = vocabulary.add(token.text);
       if (token.kind != TokenKind::unused) marks.push_back(id);
@@ -39,9 +47,9 @@ void fill_vocabulary(const std::vector<SourceToken>& tokens, Vocabulary& vocabul
     bytes.clear();
     const bool in_alphabet = append_bytes_of(token.text, bytes);
     const int32_t id = vocabulary.add(in_alphabet ? std::string_view(bytes) : token.text);
-    if (in_alphabet) vocabulary.index(id);
+    if (in_alphabet) index(id);
   }
-  for (const int32_t id : marks) vocabulary.index(id);
+  for (const int32_t id : marks) index(id);
 }
 
 std::vector<Merge> resolve_merges(const TokenizerSource& source, const Vocabulary& vocabulary) {
@@ -79,7 +87,7 @@ int32_t checked_id(const TokenizerSource& source, std::string_view what, int64_t
 std::unique_ptr<Tokenizer::State> Tokenizer::State::build(const TokenizerSource& source) {
   check_sizes(source);
   auto state = std::make_unique<State>(source.tokens.size(), source.splits);
-  fill_vocabulary(source.tokens, state->vocabulary);
+  fill_vocabulary(source, state->vocabulary);
 
   std::vector<bool> is_plain(source.tokens.size());
   state->kinds.reserve(source.tokens.size());

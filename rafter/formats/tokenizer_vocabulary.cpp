@@ -38,16 +38,16 @@ int32_t Vocabulary::add(std::string_view bytes) {
   return size() - 1;
 }
 
-void Vocabulary::index(int32_t id) {
+int32_t Vocabulary::index(int32_t id) {
   const std::string_view key = bytes(id);
   const uint64_t hash = hash_bytes(key);
   const auto tag = static_cast<uint32_t>(hash >> 32);
   for (size_t at = hash & (slots_.size() - 1);; at = (at + 1) & (slots_.size() - 1)) {
     if (slots_[at].id == kNone) {
       slots_[at] = {tag, id};
-      return;
+      return id;
     }
-    if (slots_[at].tag == tag && bytes(slots_[at].id) == key) return;
+    if (slots_[at].tag == tag && bytes(slots_[at].id) == key) return slots_[at].id;
   }
 }
 

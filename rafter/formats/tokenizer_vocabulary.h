@@ -21,8 +21,8 @@ class Vocabulary {
 
   // The next token, by its bytes. Ids count from 0; nothing is indexed yet.
   int32_t add(std::string_view bytes);
-  // Lets find() return `id`, unless an earlier token with the same bytes does already.
-  void index(int32_t id);
+  // Lets find() return `id`, unless an earlier token with the same bytes does already. Gives what find() then returns.
+  int32_t index(int32_t id);
 
   int32_t size() const { return static_cast<int32_t>(ends_.size()) - 1; }
   std::string_view bytes(int32_t id) const { return std::string_view(bytes_).substr(ends_[id], ends_[id + 1] - ends_[id]); }

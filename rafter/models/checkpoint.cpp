@@ -7,6 +7,7 @@
 
 #include "rafter/base/error.h"
 #include "rafter/base/mapped_file.h"
+#include "rafter/formats/file_kind.h"
 #include "rafter/models/checkpoint_state.h"
 #include "rafter/models/tensor_names.h"
 
@@ -28,9 +29,23 @@ std::string lower_extension(const fs::path& path) {
 std::string remedy_for_folder(const std::string& folder) {
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
-    if (lower_extension(entry.path()) == ".gguf") return "give the file itself: " + in_quotes(entry.path().string());
+    if (lower_extension(entry.path()) == ".gguf" && entry.is_regular_file(ignored))
+      return "give the file itself: " + in_quotes(entry.path().string());
   }
   return "download the whole model";
+}
+
+// Caches keep files under the hash of their content: a GGUF file is known by its first bytes. Safetensors are not, for they
+// need the config.json beside them.
+void require_gguf(const std::string& path, const std::string& extension) {
+  const MappedFile file(path);
+  constexpr std::string_view kMagic = "GGUF";
+  const std::string_view text(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
+  if (text.starts_with(kMagic)) return;
+  throw input_error(
+      {"the extension of model " + in_quotes(path),
+       (extension.empty() ? "missing" : in_quotes(extension, 80)) + ", and the file is " + describe_file_kind(file.bytes()),
+       "'.gguf' or '.safetensors', a GGUF file of any name, or a folder"});
 }
 
 }  // namespace
@@ -51,6 +66,10 @@ void Checkpoint::State::read_hugging_face() {
   const std::string config_path = (fs::path(folder) / "config.json").string();
   std::error_code ignored;
   if (!fs::exists(config_path, ignored)) {
+    if (path != folder) {
+      throw input_error({"model " + in_quotes(path), "without a config.json", in_quotes(config_path) + ", which describes it",
+                         "download it with the weights"});
+    }
     throw input_error({"folder " + in_quotes(folder), "without a config.json",
                        "a checkpoint in Hugging Face's layout, or the path of a .gguf file", remedy_for_folder(folder)});
   }
@@ -93,8 +112,8 @@ Checkpoint Checkpoint::open(const std::string& path) {
     state->folder = parent.empty() ? "." : parent;
     state->read_hugging_face();
   } else {
-    throw input_error({"the extension of model " + in_quotes(path), extension.empty() ? "missing" : in_quotes(extension, 80),
-                       "'.gguf' or '.safetensors', or a folder"});
+    require_gguf(path, extension);
+    state->read_gguf();
   }
   state->tally();
   return Checkpoint(std::move(state));

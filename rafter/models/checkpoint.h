@@ -27,14 +27,15 @@ struct LayerTensors {
 struct ModelTensors {
   StoredTensor embedding;  // [vocab, hidden]
   std::vector<LayerTensors> layers;
-  StoredTensor final_norm;    // [hidden]
-  StoredTensor head;          // [vocab, hidden]; the embedding where tied
-  StoredTensor rope_factors;  // f32 [head_dim/2], what each frequency is divided by; empty name where the file has none
+  StoredTensor final_norm;          // [hidden]
+  StoredTensor head;                // [vocab, hidden]; the embedding where tied
+  StoredTensor rope_factors;        // f32 [head_dim/2], what each frequency is divided by; empty name where the file has none
+  std::vector<std::string> unused;  // names of tensors in the file that no op reads and no model of its kind has
 };
 
 class Checkpoint {
  public:
-  // A .gguf file, a .safetensors file beside its config.json, or a folder of safetensors in Hugging Face's layout.
+  // A GGUF file, a .safetensors file beside its config.json, or a folder of safetensors in Hugging Face's layout.
   // Throws an input Error that names what is missing or does not fit.
   static Checkpoint open(const std::string& path);
   // A config with no data: whoever loads it fills the weights with random numbers of `dtype`.

@@ -92,11 +92,9 @@ class Reader {
     const bool named_factor = file_.has(key("rope.scaling.factor"));
     const std::string factor_key = key(named_factor ? "rope.scaling.factor" : "rope.scale_linear");
     const double factor = file_.real(factor_key).value_or(1);
-    const bool harmless = (type == "linear" || type == "yarn") && (factor == 1 || factor == 0);  // 0: none, to llama.cpp
-    if (!harmless) {
-      throw input_error({thing(key("rope.scaling.type")), fmt::format("{} with a factor of {}", in_quotes(type, 80), factor),
-                         "'none', or a factor of 1", "this scaling of rotary positions is not supported"});
-    }
+    if (type == "linear" && (factor == 1 || factor == 0)) return;  // 0: none, to llama.cpp
+    throw input_error({thing(key("rope.scaling.type")), fmt::format("{} with a factor of {}", in_quotes(type, 80), factor),
+                       "'none', or 'linear' with a factor of 1", "this scaling of rotary positions is not supported"});
   }
 
   void read_vocab() {
@@ -104,6 +102,11 @@ class Reader {
     const StoredTensor* embedding = file_.find("token_embd.weight");
     if (file_.has(kTokens)) {
       config_.vocab = checked_size(thing(kTokens), static_cast<int64_t>(file_.texts(kTokens).size()), kMaxVocab);
+      const int64_t said = optional("vocab_size", config_.vocab, kMaxVocab);
+      if (said != config_.vocab) {
+        throw input_error({thing(key("vocab_size")), std::to_string(said),
+                           fmt::format("{}, the number of tokens in '{}'", config_.vocab, kTokens), "convert the model again"});
+      }
     } else if (file_.has(key("vocab_size")) || embedding == nullptr) {
       config_.vocab = required("vocab_size", kMaxVocab);
     } else {

@@ -93,9 +93,10 @@ class Reader {
     const double factor = rope.real("factor").value_or(1);
     if (type == "llama3") {
       config_.rope_scaling = read_llama3(rope, name);
-    } else if (factor != 1 || (type != "linear" && type != "dynamic" && type != "yarn")) {
+    } else if (factor != 1 || (type != "linear" && type != "dynamic")) {
       throw input_error({thing(name), fmt::format("{} with a factor of {}", in_quotes(type, 80), factor),
-                         "'default', 'llama3', or a factor of 1", "this scaling of rotary positions is not supported"});
+                         "'default', 'llama3', or 'linear' with a factor of 1",
+                         "this scaling of rotary positions is not supported"});
     }
   }
 

@@ -112,6 +112,9 @@ class Finder {
     tensors.head = config_.tied_head ? tensors.embedding : find(names.head, {config_.vocab, config_.hidden});
     report_missing();
     if (source_.naming == Naming::gguf) find_rope_factors(tensors);
+    for (const std::string_view name : source_.names) {
+      if (!is_expected(name)) tensors.unused.emplace_back(name);
+    }
     return tensors;
   }
 
@@ -145,30 +148,43 @@ class Finder {
                        shard ? "give the folder, so that every shard is read" : "download the model again"});
   }
 
-  // The tensors of a layer that this reader would pass over although they change the result.
+  // The tensors that this reader would pass over although they change the result.
   void refuse_unsupported() const {
     for (const std::string_view name : source_.names) {
-      const std::optional<std::string_view> suffix = layer_suffix(name);
-      if (name != names_of(source_.naming).head_bias && (!suffix || is_known(*suffix))) continue;
-      const bool fused =
-          suffix && (suffix->find("qkv") != std::string_view::npos || suffix->find("gate_up") != std::string_view::npos ||
-                     suffix->find("W_pack") != std::string_view::npos);
+      const std::optional<LayerPart> part = layer_part(name);
+      if (part && part->layer >= config_.layers) {
+        throw input_error({thing(name), "of a layer beyond the last",
+                           config_.layers == 1 ? "one layer, by the model's config"
+                                               : fmt::format("layers 0 to {}, by the model's config", config_.layers - 1),
+                           "the file and its config do not belong together: download the model again"});
+      }
+      if (name != names_of(source_.naming).head_bias && (!part || is_known(part->suffix))) continue;
+      const bool fused = part && (part->suffix.find("qkv") != std::string_view::npos ||
+                                  part->suffix.find("gate_up") != std::string_view::npos ||
+                                  part->suffix.find("W_pack") != std::string_view::npos);
       const std::string expected = fused ? "query, key, value, gate and up each in a tensor of its own"
                                          : fmt::format("only the tensors of a {} model", rafter::name(config_.architecture));
       throw input_error({thing(name), fused ? "fused, which is not supported" : "not supported", expected});
     }
   }
 
-  // What follows "blk.N." in the name of a tensor of one of the config's layers.
-  std::optional<std::string_view> layer_suffix(std::string_view name) const {
+  // "blk.N.suffix" taken apart.
+  struct LayerPart {
+    int64_t layer;
+    std::string_view suffix;
+  };
+
+  std::optional<LayerPart> layer_part(std::string_view name) const {
     const std::string_view prefix = names_of(source_.naming).layer;
-    if (name.substr(0, prefix.size()) != prefix) return std::nullopt;
+    if (!name.starts_with(prefix)) return std::nullopt;
     name.remove_prefix(prefix.size());
+    const size_t dot = name.find('.');
     int64_t layer = 0;
-    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), layer);
-    if (error != std::errc() || layer >= config_.layers) return std::nullopt;
-    name.remove_prefix(static_cast<size_t>(end - name.data()));
-    return name.substr(0, 1) == "." ? std::optional(name.substr(1)) : std::nullopt;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + std::min(dot, name.size()), layer);
+    // Only as a number is written: "blk.01." and "blk.-1." are no layer of anything.
+    if (dot == std::string_view::npos || error != std::errc() || name.substr(0, dot) != std::to_string(layer) || layer < 0)
+      return std::nullopt;
+    return LayerPart{layer, name.substr(dot + 1)};
   }
 
   bool is_known(std::string_view suffix) const {
@@ -176,6 +192,14 @@ class Finder {
     if (suffix == "self_attn.rotary_emb.inv_freq" || suffix == "attn_rot_embd") return true;
     return std::any_of(kLayerRows.begin(), kLayerRows.end(),
                        [&](const LayerRow& row) { return row.suffix(source_.naming) == suffix && row.wanted(config_); });
+  }
+
+  // Used, or stored by habit: a head that is the embedding once more, rotary frequencies.
+  bool is_expected(std::string_view name) const {
+    const Names& names = names_of(source_.naming);
+    const std::string_view others[] = {names.embedding, names.final_norm, names.head, "rope_freqs.weight",
+                                       "model.rotary_emb.inv_freq"};
+    return layer_part(name) || std::find(std::begin(others), std::end(others), name) != std::end(others);
   }
 
   void find_rope_factors(ModelTensors& tensors) {

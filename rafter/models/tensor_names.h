@@ -21,7 +21,8 @@ struct TensorSource {
 };
 
 // An input Error names a tensor that is missing, has another shape, or would change the result but is not supported (a bias
-// the architecture does not have, fused projections). Tensors that no layer of the config uses are passed over.
+// the architecture does not have, fused projections, a layer beyond the config's). Others that the model does not have are
+// listed as unused.
 ModelTensors find_tensors(const ModelConfig& config, const TensorSource& source);
 
 // The same tensors with no data, under GGUF's names: matrices of `dtype`, norms and biases of f32.

@@ -1,6 +1,7 @@
 #include "rafter/base/mapped_file.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -36,6 +37,15 @@ TEST(MappedFile, SaysWhatIsWrongWithAPath) {
   std::ofstream{empty};
   EXPECT_NE(message_of(empty).find("empty"), std::string::npos);
   EXPECT_NE(message_of("/dev/null").find("not a regular file"), std::string::npos);
+}
+
+// A named pipe that nobody writes to: to open it in the usual way is to wait for ever.
+TEST(MappedFile, RefusesANamedPipeAtOnce) {
+  const std::string pipe = ::testing::TempDir() + "mapped.pipe";
+  std::filesystem::remove(pipe);
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_NE(message_of(pipe).find("not a regular file"), std::string::npos);
+  std::filesystem::remove(pipe);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Bad usage and bad input: one line on standard error that names the thing, exit status 2, nothing on standard output.
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -100,6 +101,35 @@ TEST_F(BadInput, Files) {
   for (const size_t size : {bytes.size() - 1, bytes.size() / 2, size_t{100}, size_t{5}}) {
     expect_refused({"trace", folder.write("cut.gguf", std::span(bytes).first(size)), "--device", "cpu"}, {"cut.gguf"});
   }
+}
+
+// Named pipes that nobody writes to, wherever a file of the model may lie: an error at once, where waiting would be for ever.
+TEST_F(BadInput, NamedPipes) {
+  const auto pipe = [&](const std::string& name) {
+    const std::string path = folder.path(name);
+    std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+    EXPECT_EQ(::mkfifo(path.c_str(), 0600), 0) << path;
+    return path;
+  };
+  const std::string config = test::tiny_config_json(test::tiny_config(Architecture::llama));
+  expect_refused({"run", pipe("pipe.gguf"), "-p", "x"}, {"pipe.gguf", "not a regular file"});
+  expect_refused({"run", pipe("pipe"), "-p", "x"}, {"pipe", "not a regular file"});
+  folder.write("weights/config.json", config);
+  pipe("weights/model.safetensors");
+  expect_refused({"run", folder.path("weights"), "-p", "x"}, {"model.safetensors", "not a regular file"});
+  expect_refused({"run", folder.path("weights/model.safetensors"), "-p", "x"}, {"model.safetensors", "not a regular file"});
+  pipe("configs/config.json");
+  expect_refused({"run", folder.path("configs"), "-p", "x"}, {"config.json", "not a regular file"});
+  folder.write("index/config.json", config);
+  pipe("index/model.safetensors.index.json");
+  expect_refused({"run", folder.path("index"), "-p", "x"}, {"index.json", "not a regular file"});
+  pipe("text/tokenizer.json");
+  expect_refused({"tokenize", folder.path("text"), "-p", "x"}, {"tokenizer.json", "not a regular file"});
+  expect_refused({"roofline", pipe("profile.csv")}, {"profile.csv", "not a regular file"});
+}
+
+TEST_F(BadInput, AStreamWithoutAnEndIsBounded) {
+  expect_refused({"run", model, "-f", "/dev/zero"}, {"'/dev/zero'", "longer than 64.0 MiB", "67108864 bytes"});
 }
 
 TEST_F(BadInput, APromptLongerThanTheContext) {

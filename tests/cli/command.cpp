@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,6 +34,11 @@ struct Pipe {
 [[noreturn]] void become_rafter(std::vector<std::string> arguments, const CommandOptions& options, Pipe& in, Pipe& out,
                                 Pipe& err) {
   ::setenv("XDG_CACHE_HOME", options.cache.c_str(), 1);
+  if (options.address_space > 0) {
+    const auto bytes = static_cast<rlim_t>(options.address_space);
+    const rlimit limit{bytes, bytes};
+    ::setrlimit(RLIMIT_AS, &limit);
+  }
   ::dup2(in.ends[0], STDIN_FILENO);
   const int file =
       options.out_file.empty() ? out.ends[1] : ::open(options.out_file.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);

@@ -17,6 +17,7 @@ struct CommandOptions {
   std::string input = {};       // standard input
   std::string out_file = {};    // where standard output goes; gathered where empty
   int interrupt_after_ms = 0;   // sends SIGINT then
+  int64_t address_space = 0;    // bytes that it may map (ulimit -v); no limit where 0
   std::string cache = "/none";  // XDG_CACHE_HOME: what this machine was measured at is no test's business
 };
 

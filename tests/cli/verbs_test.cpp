@@ -2,9 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <thread>
 
 #include "tests/cli/command.h"
 #include "tests/support/tiny_model.h"
@@ -134,6 +136,56 @@ TEST_F(Verbs, RandomWeightsSpeakTokenIds) {
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_TRUE(outcome.out.starts_with("ab<")) << outcome.out;
   EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '<'), 3) << outcome.out;
+}
+
+// More than any machine that runs tests has: 3.7 TB of cache. It is said before a weight is made.
+TEST_F(Verbs, AModelThatDoesNotFitIsOneErrorBeforeItLoads) {
+  const Outcome outcome = test::rafter(
+      {"bench", "--random-weights", "llama-3.1-8b", "--device", "cpu", "-b", "256", "-p", "0", "-n", "1", "-d", "110000"});
+  EXPECT_EQ(outcome.status, 1) << outcome.err;
+  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+  for (const char* part : {"the memory for 'Llama 3.1 8B'", "weights 15.0 GiB", "256 x 110001 tokens", " GiB of "})
+    EXPECT_NE(outcome.err.find(part), std::string::npos) << part << '\n' << outcome.err;
+}
+
+TEST_F(Verbs, TensorsThatAreNotUsedAreOneNote) {
+  test::GgufWriter writer = test::tiny_gguf(test::tiny_config(Architecture::qwen2));
+  for (const char* name : {"outputs.weight", "vision.norm"}) writer.add(name, DType::f32, {32}, test::random_f32(1, 32));
+  const Outcome outcome =
+      test::rafter({"bench", folder.write("more.gguf", writer.bytes()), "--device", "cpu", "-p", "1", "-n", "0", "-r", "1"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_TRUE(outcome.err.starts_with("2 tensors of ")) << outcome.err;
+  EXPECT_NE(outcome.err.find("'outputs.weight', ..."), std::string::npos) << outcome.err;
+}
+
+#if !defined(__SANITIZE_ADDRESS__)  // which maps terabytes of its own
+TEST_F(Verbs, TheLimitOfAddressSpaceIsNamedWhereItRefuses) {
+  const Outcome outcome = test::rafter({"run", "--random-weights", "smollm2-135m", "--device", "cpu", "-t", "1", "-p", "x"},
+                                       {.address_space = 200'000 * 1024});
+  EXPECT_EQ(outcome.status, 1) << outcome.err;
+  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+  for (const char* part : {"the memory for 'SmolLM2 135M'", "195 MiB of address space that `ulimit -v` allows"})
+    EXPECT_NE(outcome.err.find(part), std::string::npos) << part << '\n' << outcome.err;
+}
+#endif
+
+// The run would last for minutes; the file shrinks under it.
+TEST_F(Verbs, AModelFileThatIsCutShortDuringARunIsOneError) {
+  std::thread cutting([&] {
+    std::this_thread::sleep_for(std::chrono::seconds(2));
+    std::filesystem::resize_file(model, 0);
+  });
+  const Outcome outcome = test::rafter({"bench", model, "--device", "cpu", "-t", "1", "-p", "0", "-n", "100", "-r", "100000"});
+  cutting.join();
+  EXPECT_EQ(outcome.status, 1) << outcome.err;
+  EXPECT_NE(outcome.err.find("rafter: the model file changed while it was in use"), std::string::npos) << outcome.err;
+}
+
+TEST_F(Verbs, APromptIsReadFromAPipe) {
+  const Outcome outcome = test::rafter(
+      {"run", "--random-weights", "smollm2-135m", "--device", "cpu", "-f", "/dev/stdin", "-n", "1"}, {.input = "a pipe\n"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_TRUE(outcome.out.starts_with("a pipe<")) << outcome.out;
 }
 
 TEST_F(Verbs, AFullDiskIsAFailureAndAClosedPipeIsNot) {

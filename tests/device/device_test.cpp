@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "rafter/base/error.h"
+#include "rafter/device/allocator.h"
 #include "rafter/device/buffer.h"
 
 namespace rafter {
@@ -96,6 +97,27 @@ TEST_P(EveryDevice, GraphsReplayOrAreRefused) {
 
 INSTANTIATE_TEST_SUITE_P(Devices, EveryDevice, ::testing::Values(DeviceKind::cpu, DeviceKind::cuda),
                          [](const auto& info) { return info.param == DeviceKind::cpu ? "cpu" : "cuda"; });
+
+// The system would grant them, and end the process that writes to them. The second fits alone, not beside the first, of
+// which nothing has been touched.
+TEST(CpuDevice, RefusesMemoryThatIsNotThere) {
+  Device& cpu = device({});
+  const int64_t free = cpu.info().free_bytes, bytes = free / 5 * 3;
+  EXPECT_EQ(cpu.allocate_raw(free / 4 * 5), nullptr);
+  void* first = cpu.allocate_raw(bytes);
+  ASSERT_NE(first, nullptr);
+  EXPECT_EQ(cpu.allocate_raw(bytes), nullptr);
+  try {
+    cpu.allocator().allocate(bytes);
+    ADD_FAILURE() << "no error was thrown";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("more than is free"), std::string::npos) << error.what();
+  }
+  cpu.free_raw(first);
+  void* again = cpu.allocate_raw(bytes);
+  EXPECT_NE(again, nullptr);
+  cpu.free_raw(again);
+}
 
 }  // namespace
 }  // namespace rafter

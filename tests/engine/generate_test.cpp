@@ -153,6 +153,19 @@ TEST(Generate, CancellingStopsBetweenTokensAndBetweenChunks) {
   EXPECT_EQ(model.engine.length(0), 3);
 }
 
+TEST(Generate, ASpeedCountsOnlyTheTokensThatWereRead) {
+  Model model({.chunk = 3});
+  GenerateHooks hooks;
+  int polls = 0;
+  hooks.cancelled = [&] { return ++polls > 2; };  // asked before every chunk: two of them are read
+  const Generation made = generate(model.engine, kPrompt, {}, {}, hooks);
+  EXPECT_EQ(made.stats.end, EndReason::cancelled);
+  EXPECT_EQ(made.stats.prompt_tokens, 8);
+  EXPECT_EQ(made.stats.read_tokens, 6);
+  EXPECT_DOUBLE_EQ(made.stats.prefill_rate(), 6 / made.stats.prefill_seconds);
+  EXPECT_EQ(generate(model.engine, kPrompt, {.max_tokens = 1}).stats.read_tokens, 8);
+}
+
 TEST(Generate, APromptThatGoesOnIsComputedFromWhereItParts) {
   Model model, fresh;
   Generator generator(model.engine, nullptr);

@@ -60,6 +60,17 @@ TEST(Gguf, ReadsBackWhatWasWritten) {
   EXPECT_EQ(file.keys()[0], "general.architecture");
 }
 
+TEST(Gguf, ABoolIsZeroOrOne) {
+  test::GgufWriter writer;
+  writer.put("a.bool", true);
+  test::Bytes bytes = writer.bytes();
+  // The value follows its key and its type, 7.
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  bytes[text.find("a.bool") + 6 + 4] = std::byte{2};
+  const GgufFile file(bytes, "model.gguf");
+  test::expect_input_error([&] { file.integer("a.bool"); }, {"model.gguf", "'a.bool'", "is 2", "0 or 1"});
+}
+
 TEST(Gguf, GivesTensorsWithTheInnermostAxisLast) {
   const GgufWriter writer = small_file();
   const Bytes bytes = writer.bytes();

@@ -226,6 +226,21 @@ TEST(TokenizerGgufBad, Tokens) {
         start(w).put("tokenizer.ggml.tokens", tokens).put("tokenizer.ggml.token_type", Integers{1, 9, 1});
       },
       {"token 1", "9", "1 to 6"});
+  expect_bad_gguf(
+      [&](auto& w) {
+        start(w).put("tokenizer.ggml.tokens", Texts{"a", "b", "a"});
+      },
+      {"model.gguf", "token 2", "'a', as token 0 is", "each token once"});
+  expect_bad_gguf(
+      [&](auto& w) {
+        start(w).put("tokenizer.ggml.tokens", Texts{"a", "<x>", "<x>"}).put("tokenizer.ggml.token_type", Integers{1, 3, 4});
+      },
+      {"token 2", "'<x>', as token 1 is"});
+  expect_bad_gguf(
+      [&](auto& w) {
+        start(w).put("tokenizer.ggml.tokens", Texts{"a", "b", "a"}).put("tokenizer.ggml.token_type", Integers{3, 1, 1});
+      },
+      {"token 0", "'a', as token 2 is"});
   for (const char* merge : {"ab", "a  b", " a b", "a ", "", "a b c"}) {
     expect_bad_gguf(
         [&](auto& w) {

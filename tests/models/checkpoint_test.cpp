@@ -2,6 +2,7 @@
 #include "rafter/models/checkpoint.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -179,8 +180,42 @@ TEST(Checkpoint, RefusesTensorsThatWouldChangeTheResult) {
   expect_input_error([&] { open_with("blk.1.attn_output.bias"); }, {"'blk.1.attn_output.bias'", "not supported"});
   expect_input_error([&] { open_with("blk.1.attn_qkv.weight"); }, {"'blk.1.attn_qkv.weight'", "fused"});
   expect_input_error([&] { open_with("output.bias"); }, {"'output.bias'", "not supported"});
-  for (const char* harmless : {"blk.7.attn_q.bias", "blk.0.attn_rot_embd", "something.else", "blk.", "blk.x.y", "blk.0"})
-    open_with(harmless);
+  expect_input_error([&] { open_with("blk.2.attn_q.weight"); }, {"'blk.2.attn_q.weight'", "beyond the last", "layers 0 to 1"});
+  expect_input_error([&] { open_with("blk.7.anything"); }, {"'blk.7.anything'", "beyond the last"});
+  open_with("blk.0.attn_rot_embd");
+}
+
+// A config of one layer would drop the second: what runs then is another model.
+TEST(Checkpoint, RefusesLayersBeyondTheConfigs) {
+  const ModelConfig two = tiny_config(Architecture::qwen3);
+  ModelConfig one = two;
+  one.layers = 1;
+  const TempFolder folder;
+  GgufWriter writer = test::tiny_gguf_metadata(one);
+  GgufWriter whole = test::tiny_gguf(two);
+  for (const GgufWriter::Tensor& tensor : whole.tensors()) writer.tensors().push_back(tensor);
+  expect_input_error([&] { open_gguf(folder, writer); }, {"'blk.1.", "beyond the last", "one layer"});
+  test::write_tiny_hugging_face(folder, two);
+  folder.write("config.json", test::tiny_config_json(one));
+  expect_input_error([&] { Checkpoint::open(folder.path()); }, {"'model.layers.1.", "beyond the last", "one layer"});
+}
+
+TEST(Checkpoint, ListsTensorsThatNoModelOfItsKindHas) {
+  const std::vector<std::string> strange = {"something.else",       "outputs.weight",      "blk.", "blk.x.y", "blk.0",
+                                            "blk.-1.attn_q.weight", "blk.01.attn_q.weight"};
+  const TempFolder folder;
+  GgufWriter writer = test::tiny_gguf(tiny_config(Architecture::llama));
+  EXPECT_TRUE(open_gguf(folder, writer).tensors().unused.empty());
+  for (const std::string& name : strange) writer.add(name, DType::f32, {32}, test::random_f32(1, 32));
+  writer.add("rope_freqs.weight", DType::f32, {4}, test::bytes_of(std::vector<float>{1, 1, 1, 1}));
+  EXPECT_EQ(open_gguf(folder, writer).tensors().unused, strange);
+}
+
+TEST(Checkpoint, AHeadStoredBesideATiedEmbeddingIsNothingStrange) {
+  const TempFolder folder;
+  test::write_tiny_hugging_face(folder, tiny_config(Architecture::llama, false));
+  folder.write("config.json", test::tiny_config_json(tiny_config(Architecture::llama, true)));
+  EXPECT_TRUE(Checkpoint::open(folder.path()).tensors().unused.empty());
 }
 
 TEST(Checkpoint, NamesFusedProjectionsOfHuggingFace) {
@@ -241,16 +276,36 @@ TEST(Checkpoint, NamesPathsThatAreNoModel) {
   folder.write("some.GGUF", "GGUF");
   expect_input_error([&] { Checkpoint::open(folder.path()); }, {"without a config.json", "some.GGUF"});
   expect_input_error([&] { Checkpoint::open(folder.path("some.GGUF")); }, {"cut off"});
-  folder.write("pytorch_model.bin", "PK");
-  expect_input_error([&] { Checkpoint::open(folder.path("pytorch_model.bin")); }, {"'.bin'", "'.gguf' or '.safetensors'"});
+  folder.write("pytorch_model.bin", "PK\x03\x04");
+  expect_input_error([&] { Checkpoint::open(folder.path("pytorch_model.bin")); },
+                     {"'.bin'", "a zip archive", "'.gguf' or '.safetensors'"});
   folder.write("model", "x");
   expect_input_error([&] { Checkpoint::open(folder.path("model")); }, {"missing", "'.gguf' or '.safetensors'"});
   folder.write("sub/model.safetensors", "x");
-  expect_input_error([&] { Checkpoint::open(folder.path("sub/model.safetensors")); }, {"sub", "without a config.json"});
+  folder.write("sub/another.gguf", "GGUF");
+  const std::string alone = test::input_error_of([&] { Checkpoint::open(folder.path("sub/model.safetensors")); });
+  EXPECT_NE(alone.find(folder.path("sub/config.json")), std::string::npos) << alone;
+  EXPECT_EQ(alone.find("another.gguf"), std::string::npos) << alone;
   folder.write("page.gguf", "<!DOCTYPE html>");
   expect_input_error([&] { Checkpoint::open(folder.path("page.gguf")); }, {"an HTML page"});
   folder.write("config.json", test::tiny_config_json(tiny_config(Architecture::llama)));
   expect_input_error([&] { Checkpoint::open(folder.path()); }, {"without weights"});
+}
+
+// As a cache keeps it: under the hash of its content.
+TEST(Checkpoint, AGgufFileIsKnownByItsFirstBytes) {
+  const TempFolder folder;
+  const Bytes bytes = test::tiny_gguf(tiny_config(Architecture::llama)).bytes();
+  for (const char* name : {"sha256-74701a8c", "74701a8c", "model.bin"}) {
+    EXPECT_EQ(Checkpoint::open(folder.write(name, bytes)).config().layers, 2) << name;
+  }
+}
+
+TEST(Checkpoint, APipeIsNotProposedAsAModel) {
+  const TempFolder folder;
+  ASSERT_EQ(::mkfifo(folder.path("pipe.gguf").c_str(), 0600), 0);
+  const std::string message = test::input_error_of([&] { Checkpoint::open(folder.path()); });
+  EXPECT_EQ(message.find("pipe.gguf"), std::string::npos) << message;
 }
 
 TEST(Checkpoint, EveryTruncationOfATinyModelIsOneError) {

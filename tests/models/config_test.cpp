@@ -66,8 +66,11 @@ TEST(ConfigGguf, ReadsEachArchitecture) {
 
 TEST(ConfigGguf, TakesTheVocabularyFromTheTokens) {
   GgufWriter writer = test::tiny_gguf(tiny_config(Architecture::llama));
-  writer.put("tokenizer.ggml.tokens", std::vector<std::string>(17, "x"));
-  EXPECT_EQ(from_gguf(writer).vocab, 17);
+  writer.put("tokenizer.ggml.tokens", std::vector<std::string>(40, "x"));
+  EXPECT_EQ(from_gguf(writer).vocab, 40);
+  GgufWriter other = test::tiny_gguf(tiny_config(Architecture::llama));
+  other.put("tokenizer.ggml.tokens", std::vector<std::string>(17, "x"));
+  expect_input_error([&] { from_gguf(other); }, {"'llama.vocab_size' is 40", "17, the number of tokens", "ggml.tokens"});
 }
 
 TEST(ConfigGguf, NamesWhatIsMissing) {
@@ -161,10 +164,11 @@ TEST(ConfigGguf, RopeScaling) {
     writer.put("llama.rope.scaling.factor", factor);
     return from_gguf(writer);
   };
-  for (const char* type : {"none", "linear", "yarn", ""}) with(type, 1);
+  for (const char* type : {"none", "linear", ""}) with(type, 1);
   with("none", 4);
   expect_input_error([&] { with("linear", 4); }, {"'llama.rope.scaling.type' is 'linear' with a factor of 4", "not supported"});
   expect_input_error([&] { with("yarn", 2); }, {"'yarn' with a factor of 2"});
+  expect_input_error([&] { with("yarn", 1); }, {"'yarn'", "not supported"});
   expect_input_error([&] { with("", 2); }, {"'linear' with a factor of 2"});
   expect_input_error([&] { with("longrope", 1); }, {"'longrope'"});
   GgufWriter old = test::tiny_gguf_metadata(tiny_config(Architecture::llama));
@@ -243,6 +247,8 @@ TEST(ConfigHf, OtherRopeScalings) {
   EXPECT_EQ(from_hf_with(R"("rope_parameters":{"rope_theta":1000000.0,"rope_type":"default"})").rope_theta, 1e6);
   expect_input_error([] { from_hf_with(R"("rope_scaling":{"type":"yarn","factor":4.0})"); },
                      {"'rope_scaling' is 'yarn' with a factor of 4"});
+  // Without a factor it is the context over the original one.
+  expect_input_error([] { from_hf_with(R"("rope_scaling":{"type":"yarn"})"); }, {"'rope_scaling' is 'yarn'", "not supported"});
   expect_input_error([] { from_hf_with(R"("rope_scaling":{"type":"linear","factor":2})"); }, {"'linear' with a factor of 2"});
   expect_input_error([] { from_hf_with(R"("rope_scaling":{"rope_type":"longrope"})"); }, {"'longrope'"});
   expect_input_error([] { from_hf_with(R"("rope_parameters":{"rope_type":"yarn","factor":4})"); },
