@@ -44,6 +44,7 @@ class Browser:
         self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
+        self.call("Page.setLifecycleEventsEnabled", enabled=True)
 
     session = None
 
@@ -82,17 +83,19 @@ class Browser:
                 return answer["result"]
             self.events.append(answer)
 
-    def wait_for(self, method):
-        while not any(event.get("method") == method for event in self.events):
+    def navigate(self, url):
+        """Returns when this very load has ended: events of an earlier one may still arrive."""
+        loader = self.call("Page.navigate", url=url)["loaderId"]
+        ended = lambda event: event.get("method") == "Page.lifecycleEvent" and (
+            event["params"]["loaderId"], event["params"]["name"]) == (loader, "load")
+        while not any(map(ended, self.events)):
             self.events.append(self.read_message())
 
     def open(self, path):
         """Loads a file; what was noted of the page before is forgotten."""
-        self.call("Page.navigate", url="about:blank")
-        self.wait_for("Page.loadEventFired")
+        self.navigate("about:blank")
         self.events.clear()
-        self.call("Page.navigate", url=path.resolve().as_uri())
-        self.wait_for("Page.loadEventFired")
+        self.navigate(path.resolve().as_uri())
         self.settle()
 
     def settle(self):
@@ -147,7 +150,8 @@ class Browser:
         folder = os.path.join(self.folder, "downloads")
         self.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=folder)
         self.evaluate(script)
-        while time.monotonic() < self.deadline:
+        names, deadline = [], time.monotonic() + 15
+        while time.monotonic() < deadline:
             names = [name for name in os.listdir(folder) if not name.endswith(".crdownload")] if os.path.isdir(folder) else []
             if len(names) >= count and all(os.path.getsize(os.path.join(folder, name)) for name in names):
                 break

@@ -186,8 +186,7 @@ class Pages(unittest.TestCase):
     def test_without_scripts_the_tables_remain(self):
         self.browser.call("Emulation.setScriptExecutionDisabled", value=True)
         self.addCleanup(self.browser.call, "Emulation.setScriptExecutionDisabled", value=False)
-        self.browser.call("Page.navigate", url=(self.folder / "lines.html").resolve().as_uri())
-        self.browser.wait_for("Page.loadEventFired")
+        self.browser.navigate((self.folder / "lines.html").resolve().as_uri())
         root = self.browser.call("DOM.getDocument")["root"]["nodeId"]
         html = self.browser.call("DOM.getOuterHTML", nodeId=root)["outerHTML"]
         self.assertIn("scripts are switched off", html)
