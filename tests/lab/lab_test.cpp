@@ -1,3 +1,4 @@
+// Every chapter on the CPU, and what is refused.
 #include "rafter/lab/lab.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// Blocks that an SM holds, worked out by hand.
 #include "rafter/machine/occupancy.h"
 
 #include <gtest/gtest.h>

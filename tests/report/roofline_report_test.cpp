@@ -1,3 +1,4 @@
+// Kernels placed under roofs worked out by hand.
 #include "rafter/report/roofline.h"
 
 #include <gtest/gtest.h>
