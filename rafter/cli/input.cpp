@@ -23,7 +23,7 @@ bool read_more(std::string& text) {
       return true;
     }
     if (count == 0 || interrupted()) return false;
-    if (errno != EINTR) throw runtime_failure({"reading standard input", "refused: " + std::string(std::strerror(errno))});
+    if (errno != EINTR) throw runtime_failure({"standard input", "not readable: " + std::string(std::strerror(errno))});
   }
 }
 
