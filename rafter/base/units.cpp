@@ -46,4 +46,6 @@ std::string format_seconds(double seconds) {
   return three_digits(seconds) + " s";
 }
 
+std::string counted(int64_t count, const char* thing) { return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s"); }
+
 }  // namespace rafter

@@ -11,5 +11,6 @@ std::string format_bytes(double bytes);                        // "98.4 MB", pow
 std::string format_capacity(int64_t bytes);                    // "139.8 GiB", powers of 1024, for memory sizes
 std::string format_rate(double per_second, const char* unit);  // "1.70 TB/s", "722 TFLOP/s"
 std::string format_si(double value, const char* unit);         // "3.11 GFLOP"
+std::string counted(int64_t count, const char* thing);         // "1 token", "0 tokens"
 
 }  // namespace rafter

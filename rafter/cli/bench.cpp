@@ -22,7 +22,7 @@ struct BenchOptions {
   ModelOptions model;
   std::vector<int64_t> prompts{512}, generations{128}, depths{0};
   int64_t repetitions = 5, batch = 1;
-  std::string form = "md", file;
+  std::string form, file;
   bool json = false;
 };
 
@@ -56,9 +56,8 @@ int64_t context_for(const std::vector<BenchTest>& tests, int64_t limit) {
 std::string document(const BenchOptions& options, LoadedModel& model, const std::vector<BenchResult>& results,
                      const std::string& line) {
   const BenchSubject subject = subject_of(model.engine(), model.threads());
-  const Table table = bench_table(subject, results);
-  if (options.form == "csv") return table.csv();
-  if (options.form == "md") return table.markdown();
+  if (options.form == "csv") return bench_csv(subject, results).csv();
+  if (options.form == "md") return bench_table(subject, results).markdown();
   ResultsFile file;
   file.machine = device(model.engine().options().device).info();
   file.state = results.back().state;
@@ -69,19 +68,24 @@ std::string document(const BenchOptions& options, LoadedModel& model, const std:
 }
 
 int bench(BenchOptions& options, const std::string& line) {
+  if (options.json && !options.form.empty() && options.form != "json")
+    throw input_error({"-o", in_quotes(options.form, 40) + ", with --json", "one of the two"});
   if (options.json) options.form = "json";
+  if (options.form.empty()) options.form = "md";
   if (options.form != "md" && options.form != "csv" && options.form != "json") {
     throw input_error({"-o", in_quotes(options.form, 40), "md, csv or json"});
   }
   const std::vector<BenchTest> tests = tests_of(options);
+  const bool decodes = std::any_of(tests.begin(), tests.end(), [](const BenchTest& t) { return t.kind == BenchKind::decode; });
+  if (options.batch > 1 && !decodes)
+    throw input_error({"-b", std::to_string(options.batch), "1 without a test of -n: a prompt is read alone"});
   LoadedModel model(options.model);
   model.start(context_for(tests, model.config().context), options.batch);
   std::vector<BenchResult> results;
   for (const BenchTest& test : tests) {
-    Progress progress(name(test));
-    results.push_back(run_bench(model.engine(), test, options.repetitions, [&](int64_t done) {
-      progress.update(static_cast<double>(done) / static_cast<double>(options.repetitions));
-    }));
+    Progress progress(name(test), std::chrono::milliseconds(0));
+    results.push_back(run_bench(model.engine(), test, options.repetitions,
+                                [&](double fraction, const std::string& what) { progress.update(fraction, what); }));
   }
   const Roofs roofs = known_roofs(model.engine().options().device);
   for (BenchResult& result : results) {
@@ -119,9 +123,9 @@ Verb add_bench(CLI::App& app, const std::string& command_line) {
   add_list(*command, "-d,--n-depth", options->depths, {0, kMaxTokens}, "Tokens in the cache before (default 0)")->group(group);
   add_integer(*command, "-r,--repetitions", options->repetitions, {1, 100000}, "Repetitions (default 5)")->group(group);
   add_integer(*command, "-b,--batch", options->batch, {1, 256}, "Sequences generated together (default 1)")->group(group);
-  command->add_option("-o,--output", options->form, "md (default), csv or json (rafter.results/1)")->type_name("FORM");
+  add_word(*command, "-o,--output", options->form, "FORM", "md (default), csv or json (rafter.results/1)");
   command->add_flag("--json", options->json, "The same as -o json");
-  command->add_option("--out", options->file, "Write there, not to standard output")->type_name("FILE");
+  add_word(*command, "--out", options->file, "FILE", "Write there, not to standard output");
   add_execution_options(*command, options->model);
   return {command, [options, command_line] { return bench(*options, command_line); }};
 }

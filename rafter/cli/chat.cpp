@@ -60,7 +60,7 @@ class Conversation {
  private:
   void reset() {
     messages_.clear();
-    if (!options_.chat.system.empty()) messages_.push_back({"system", options_.chat.system});
+    if (options_.chat.system) messages_.push_back({"system", *options_.chat.system});
     generator_.forget();
   }
 
@@ -95,12 +95,13 @@ class Conversation {
       live.add(piece, stats);
     };
     Generation answer = generator_.run(tokens, sampler_, options_.generation.generate, hooks);
+    progress.reset();
     live.hide();
     write_out("\n");
     const EndReason end = answer.stats.end;
     const bool notable = end == EndReason::context_full || end == EndReason::cancelled || end == EndReason::max_tokens;
     note(fmt::format("[{}{}{}]\n", rates_text(answer.stats), notable ? "; " : "",
-                     notable ? end_text(answer.stats, model_.engine().options().context) : ""));
+                     notable ? end_text(answer.stats, model_.engine()) : ""));
     return answer;
   }
 

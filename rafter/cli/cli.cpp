@@ -51,11 +51,38 @@ std::string command_line(int argc, char** argv) {
   return line;
 }
 
+std::string help_text(const CLI::App& app) {
+  const auto chosen = app.get_subcommands();
+  return fmt::format("`rafter{} --help` lists what there is", chosen.empty() ? "" : " " + chosen[0]->get_name());
+}
+
+// "-n" of "-n,--n-predict"; a positional's own name.
+std::string short_name(const CLI::Option& option) {
+  const std::string names = option.get_name(false, true);
+  return names.substr(0, names.find(','));
+}
+
+// For an option with too few values, or too many: CLI11 begins its complaint with the option's name.
+Error count_error(const CLI::ParseError& error, const CLI::App& app) {
+  const auto chosen = app.get_subcommands();
+  const CLI::App& command = chosen.empty() ? app : *chosen[0];
+  const std::string what = error.what();
+  const CLI::Option* option = command.get_option_no_throw(what.substr(0, what.find(':')));
+  if (option == nullptr) return Error(Fault::input, fmt::format("{}. {}.", printable(what, 300), help_text(app)));
+  const std::string flag = short_name(*option), usage = flag + ' ' + option->get_type_name();
+  const size_t values = option->results().size();
+  const auto most = static_cast<size_t>(option->get_items_expected_max());
+  if (values <= most) return input_error({flag, "given without a value", usage, help_text(app)});
+  if (most > 1) return input_error({flag, fmt::format("given {} values", values), usage, help_text(app)});
+  return input_error(
+      {flag, values == 2 ? "given twice" : fmt::format("given {} times", values), usage + " once", help_text(app)});
+}
+
 // CLI11's complaint as one line that names the thing, with the way to the right help.
 Error usage_error(const CLI::ParseError& error, const CLI::App& app) {
   const auto chosen = app.get_subcommands();
-  const CLI::App& command = chosen.empty() ? app : *chosen[0];
-  const std::string help = fmt::format("`rafter{} --help` lists what there is", chosen.empty() ? "" : " " + command.get_name());
+  const std::string help = help_text(app);
+  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ArgumentMismatch)) return count_error(error, app);
   const std::vector<std::string> unknown = app.remaining(true);
   if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError) && !unknown.empty()) {
     const std::string word = in_quotes(unknown[0], 80);
@@ -68,6 +95,17 @@ Error usage_error(const CLI::ParseError& error, const CLI::App& app) {
   return Error(Fault::input, fmt::format("{}. {}.", printable(what, 300), help));
 }
 
+// The words for CLI11, which takes the last first. A `--` before a word that is no option says nothing, so options may still
+// follow; one before a word that looks like an option makes all that follows plain words.
+std::vector<std::string> words_of(int argc, char** argv) {
+  std::vector<std::string> words;
+  for (int i = argc - 1; i > 0; --i) {
+    const bool idle = std::string_view(argv[i]) == "--" && (i + 1 == argc || argv[i + 1][0] != '-');
+    if (!idle) words.emplace_back(argv[i]);
+  }
+  return words;
+}
+
 int dispatch(int argc, char** argv) {
   CLI::App app(kAbout, "rafter");
   app.footer(kFooter);
@@ -75,10 +113,11 @@ int dispatch(int argc, char** argv) {
   app.set_help_flag("-h,--help", "Print this help and exit");
   app.require_subcommand(0, 1);
   const std::string line = command_line(argc, argv);
-  const Verb verbs[] = {add_run(app, line),   add_chat(app),     add_bench(app, line), add_trace(app, line),
-                        add_probe(app, line), add_roofline(app), add_lab(app, line), add_tokenize(app), add_info(app)};
+  const Verb verbs[] = {add_run(app, line),   add_chat(app),        add_bench(app, line),
+                        add_trace(app, line), add_probe(app, line), add_roofline(app),
+                        add_lab(app, line),   add_tokenize(app),    add_info(app)};
   try {
-    app.parse(argc, argv);
+    app.parse(words_of(argc, argv));
   } catch (const CLI::CallForHelp&) {
     const auto chosen = app.get_subcommands();
     write_out(chosen.empty() ? app.help() : chosen[0]->help("rafter"));

@@ -70,9 +70,9 @@ std::vector<DeviceReport> look_at_all() {
 std::string clock_text(double hz) { return fmt::format("{:.0f} MHz", hz / 1e6); }
 
 std::string describe_cpu(const DeviceInfo& info) {
-  return fmt::format("{}\n          {} usable cores, SIMD {}, memory {} ({} free), L2 {}", info.name, info.multiprocessors,
-                     simd_target(), format_capacity(info.memory_bytes), format_capacity(info.free_bytes),
-                     format_capacity(info.l2_bytes));
+  return fmt::format("{}\n          {}, SIMD {}, memory {} ({} free), L2 {}", info.name,
+                     counted(info.multiprocessors, "usable core"), simd_target(), format_capacity(info.memory_bytes),
+                     format_capacity(info.free_bytes), format_capacity(info.l2_bytes));
 }
 
 std::string describe_gpu(const DeviceReport& report) {

@@ -25,7 +25,7 @@ bool read_more(int file, const std::string& thing, std::string& text) {
       return true;
     }
     if (count == 0 || interrupted()) return false;
-    if (errno != EINTR) throw runtime_failure({"reading " + thing, "refused: " + std::string(std::strerror(errno))});
+    if (errno != EINTR) throw runtime_failure({thing, "not readable: " + std::string(std::strerror(errno))});
   }
 }
 

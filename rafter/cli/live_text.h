@@ -32,9 +32,9 @@ class LiveText {
   std::string line_;
 };
 
-// "prefill 11 tokens in 120 ms (91.7 t/s), decode 63 tokens in 1.31 s (48.1 t/s)"
+// "prefill 11 tokens in 120 ms (91.7 t/s), decode 63 tokens in 1.31 s (48.1 t/s)"; what did not happen is left out.
 std::string rates_text(const GenerationStats& stats);
 // Why it ended, for people: "the model ended its text".
-std::string end_text(const GenerationStats& stats, int64_t context);
+std::string end_text(const GenerationStats& stats, const Engine& engine);
 
 }  // namespace rafter

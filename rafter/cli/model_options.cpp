@@ -63,24 +63,20 @@ EngineOptions engine_options(const ModelOptions& options) {
 }  // namespace
 
 void add_model_choice(CLI::App& app, ModelOptions& options) {
-  app.add_option("-m,--model,MODEL", options.path,
-                 "A GGUF file, a .safetensors file beside its config.json, or a folder of Hugging Face's")
-      ->type_name("MODEL");
-  app.add_option("--random-weights", options.random_weights,
-                 "In place of a file: a shipped config with random weights (qwen2.5-1.5b, llama-3.1-8b, ...)")
-      ->type_name("NAME");
-  app.add_option("--dtype", options.dtype, "Of random weights: bf16 (default), f16 or f32")->type_name("TYPE");
+  add_word(app, "-m,--model,MODEL", options.path, "MODEL",
+           "A GGUF file, a .safetensors file beside its config.json, or a folder of Hugging Face's");
+  add_word(app, "--random-weights", options.random_weights, "NAME",
+           "In place of a file: a shipped config with random weights (qwen2.5-1.5b, llama-3.1-8b, ...)");
+  add_word(app, "--dtype", options.dtype, "TYPE", "Of random weights: bf16 (default), f16 or f32");
 }
 
 void add_execution_options(CLI::App& app, ModelOptions& options) {
   const char* group = "Execution";
-  app.add_option("--device", options.device, "cpu, cuda or cuda:N (default: the first usable GPU, else the CPU)")
-      ->type_name("DEVICE")
+  add_word(app, "--device", options.device, "DEVICE", "cpu, cuda or cuda:N (default: the first usable GPU, else the CPU)")
       ->group(group);
   add_integer(app, "-t,--threads", options.threads, {1, kMaxThreads}, "CPU threads (default: one per usable core)")
       ->group(group);
-  app.add_option("--executor", options.executor, "graph (default on a GPU) or eager: how a decode step is launched")
-      ->type_name("KIND")
+  add_word(app, "--executor", options.executor, "KIND", "graph (default on a GPU) or eager: how a decode step is launched")
       ->group(group);
   add_integer(app, "--chunk", options.chunk, {1, kMaxChunk}, "Tokens of one prefill step (default 512)")->group(group);
   app.add_flag("--no-fuse", options.no_fuse, "Keep every op on its own")->group(group);
@@ -94,7 +90,8 @@ void add_context_option(CLI::App& app, ModelOptions& options) {
 
 LoadedModel::LoadedModel(const ModelOptions& options) : options_(options) {
   const auto start = std::chrono::steady_clock::now();
-  device(engine_options(options_).device);  // what is wrong with those is said before a file is opened
+  device_ = engine_options(options_).device;
+  rafter::device(device_);  // what is wrong with those is said before a file is opened
   checkpoint_ = std::make_unique<Checkpoint>(open(options_));
   if (const std::vector<std::string>& unused = checkpoint_->tensors().unused; !unused.empty()) {
     note(fmt::format("{} of {} {} no part of a {} model and not used: {}{}.\n",

@@ -37,6 +37,7 @@ class LoadedModel {
   void start(int64_t context, int64_t batch = 1);
 
   const Checkpoint& checkpoint() const { return *checkpoint_; }
+  DeviceId device() const { return device_; }
   const ModelConfig& config() const { return checkpoint_->config(); }
   const Tokenizer* tokenizer() const { return tokenizer_ ? &*tokenizer_ : nullptr; }  // null with random weights
   // Opens it; verbs that never speak text need not.
@@ -47,6 +48,7 @@ class LoadedModel {
 
  private:
   ModelOptions options_;
+  DeviceId device_;
   std::unique_ptr<Checkpoint> checkpoint_;
   std::optional<Tokenizer> tokenizer_;
   std::unique_ptr<Engine> engine_;

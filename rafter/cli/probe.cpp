@@ -8,6 +8,7 @@
 #include "rafter/cli/interrupt.h"
 #include "rafter/cli/output.h"
 #include "rafter/cli/roofs.h"
+#include "rafter/cli/values.h"
 #include "rafter/cli/verb.h"
 #include "rafter/machine/store.h"
 #include "rafter/measure/gpu_state.h"
@@ -108,8 +109,8 @@ Verb add_probe(CLI::App& app, const std::string& command_line) {
       "  rafter probe --compare before.json after.json\n"
       "  rafter probe --compare before.json        # against what this machine was last measured at");
   auto options = std::make_shared<ProbeVerbOptions>();
-  command->add_option("--device", options->device, "cpu, cuda or cuda:N (default: the first usable GPU, else the CPU)")
-      ->type_name("DEVICE");
+  add_word(*command, "--device", options->device, "DEVICE",
+           "cpu, cuda or cuda:N (default: the first usable GPU, else the CPU)");
   command->add_flag("--quick", options->quick, "Fewer points and samples");
   command->add_option("--only", options->only, "These probes alone; nothing is kept but by --out")
       ->delimiter(',')
@@ -119,10 +120,13 @@ Verb add_probe(CLI::App& app, const std::string& command_line) {
       ->expected(1, 2)
       ->type_name("A [B]");
   command->add_flag("--json", options->json, "One JSON object (rafter.machine/1; with --compare rafter.machine_compare/1)");
-  command->add_option("--html", options->page, "Write a page with the curves as well: one file that needs no other")
-      ->type_name("FILE");
-  command->add_option("--out", options->file, "Write the measurement there as well, as JSON")->type_name("FILE");
-  return {command, [options, command_line] { return run_probe(*options, command_line); }};
+  add_word(*command, "--html", options->page, "FILE", "Write a page with the curves as well: one file that needs no other");
+  add_word(*command, "--out", options->file, "FILE", "Write the measurement there as well, as JSON");
+  return {command, [options, command, command_line] {
+            refuse_together(*command, "--list", {"--compare", "--quick", "--only", "--json", "--html", "--out"});
+            refuse_together(*command, "--compare", {"--quick", "--only", "--html", "--out"});
+            return run_probe(*options, command_line);
+          }};
 }
 
 }  // namespace rafter

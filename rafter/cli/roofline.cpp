@@ -61,14 +61,17 @@ Verb add_roofline(CLI::App& app) {
       "  rafter roofline trace.json.gz --machine results/h200/machine.json --html page.html\n"
       "  rafter trace model.gguf --json > step.json && rafter roofline step.json --json");
   auto options = std::make_shared<RooflineOptions>();
-  command->add_option("file", options->file, "The profile")->required()->type_name("FILE");
-  command->add_option("--machine", options->machine, "A machine file (rafter probe --out)")->type_name("FILE");
+  add_word(*command, "FILE", options->file, "FILE", "The profile");
+  add_word(*command, "--machine", options->machine, "FILE", "A machine file (rafter probe --out)");
   add_integer(*command, "--top", options->top, {0, 1000000}, "Kernels to show, the longest first (default 20; 0: all)");
   command->add_flag("--json", options->json, "One JSON object (rafter.roofline/1), every kernel");
-  command->add_option("--html", options->page, "Write a page with the chart as well: one file that needs no other")
-      ->type_name("FILE");
-  command->add_option("--out", options->out, "Write there, not to standard output")->type_name("FILE");
-  return {command, [options] { return roofline(*options); }};
+  add_word(*command, "--html", options->page, "FILE", "Write a page with the chart as well: one file that needs no other");
+  add_word(*command, "--out", options->out, "FILE", "Write there, not to standard output");
+  return {command, [options, command] {
+            if (options->file.empty()) throw input_error({"the profile", "not given", "FILE"});
+            refuse_together(*command, "--json", {"--top"});
+            return roofline(*options);
+          }};
 }
 
 }  // namespace rafter

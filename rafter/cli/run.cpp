@@ -30,11 +30,13 @@ struct RunOptions {
 // One decode step where the text ended, op by op, or as near to there as leaves room for the steps that are timed.
 StepTrace trace_at_end(LoadedModel& model) {
   Engine& engine = model.engine();
-  const int64_t room = engine.options().device.kind == DeviceKind::cuda ? 64 : 2;
   TraceOptions options;
+  const int64_t room = trace_room(options, engine.options().device.kind);
   options.context = std::clamp<int64_t>(engine.length(0), 0, std::max<int64_t>(0, engine.options().context - room));
-  Progress progress("tracing a step");
-  StepTrace trace = trace_step(engine, options, [&](double fraction) { progress.update(fraction); });
+  StepTrace trace = [&] {
+    Progress progress("tracing a step");
+    return trace_step(engine, options, [&](double fraction, const std::string& what) { progress.update(fraction, what); });
+  }();
   const Roofs roofs = known_roofs(engine.options().device);
   if (roofs.machine) add_floors(trace, *roofs.machine);
   note(roofs.about);
@@ -74,10 +76,7 @@ std::string run_json(LoadedModel& model, const std::string& prompt, const Sample
 std::vector<int32_t> prompt_tokens(const RunOptions& options, const Tokenizer* tokenizer, const std::string& text) {
   if (!options.as_chat) return encode_prompt(tokenizer, text, options.prompt.specials);
   const ChatFormat format = chat_format(options.chat, tokenizer);
-  std::vector<ChatMessage> messages;
-  if (!options.chat.system.empty()) messages.push_back({"system", options.chat.system});
-  messages.push_back({"user", text});
-  return encode_chat(*tokenizer, format, messages);
+  return encode_chat(*tokenizer, format, first_messages(options.chat, text));
 }
 
 int run(const RunOptions& options, const std::string& line) {
@@ -117,7 +116,7 @@ int run(const RunOptions& options, const std::string& line) {
     write_out(run_json(model, prompt, sampler_settings, made, trace_text));
   }
   note(fmt::format("\nload {}, {}; {}.{}\n", format_seconds(model.load_seconds()), rates_text(made.stats),
-                   end_text(made.stats, model.engine().options().context),
+                   end_text(made.stats, model.engine()),
                    sampler_settings.temperature > 0 ? fmt::format(" Seed {}.", sampler_settings.seed) : ""));
   if (trace && !options.json) note('\n' + trace_text(model.engine(), *trace, false));
   return made.stats.end == EndReason::cancelled ? interrupted_status() : 0;
@@ -148,7 +147,8 @@ Verb add_run(CLI::App& app, const std::string& command_line) {
   add_generation_options(*command, options->generation);
   add_execution_options(*command, options->model);
   return {command, [options, command_line] {
-            options->as_chat |= !options->chat.chat_template.empty() || !options->chat.system.empty();
+            options->as_chat |= options->chat.given();
+            refuse_specials_in_chat(options->prompt, options->as_chat);
             return run(*options, command_line);
           }};
 }

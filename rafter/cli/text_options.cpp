@@ -29,7 +29,8 @@ std::string read_prompt(const std::string& path) {
 
 void add_prompt_options(CLI::App& app, PromptOptions& options) {
   app.add_option("-p,--prompt", options.text, "The prompt")->type_name("TEXT");
-  app.add_option("-f,--file", options.file, "A file or a pipe with the prompt; - is standard input")->type_name("FILE");
+  add_word(app, "-f,--file", options.file, "FILE",
+           "A file or a pipe with the prompt; - is standard input. One line end at its end is dropped");
   app.add_flag("--specials", options.specials, "Read marks such as <|im_end|> in the prompt as special tokens, not as text");
 }
 
@@ -55,17 +56,29 @@ std::vector<int32_t> encode_prompt(const Tokenizer* tokenizer, const std::string
   return tokens;
 }
 
+void refuse_specials_in_chat(const PromptOptions& options, bool as_chat) {
+  if (options.specials && as_chat)
+    throw input_error(
+        {"--specials", "given together with a chat format", "one of the two", "marks in a chat's messages are text"});
+}
+
 void add_chat_options(CLI::App& app, ChatOptions& options) {
-  app.add_option("--chat-template", options.chat_template,
-                 "The chat format, in place of what the model's template is recognised as")
-      ->type_name("NAME");
+  add_word(app, "--chat-template", options.chat_template, "NAME",
+           "The chat format, in place of what the model's template is recognised as");
   app.add_option("--system", options.system, "The system message")->type_name("TEXT");
 }
 
 ChatFormat chat_format(const ChatOptions& options, const Tokenizer* tokenizer) {
-  if (tokenizer == nullptr) throw input_error({"a chat with random weights", "not to be had", "a model with a tokenizer"});
+  if (tokenizer == nullptr) throw input_error({"the tokenizer", "missing: random weights have none", "a model file, to chat"});
   if (!options.chat_template.empty()) return chat_format_named(options.chat_template);
   return recognise_chat_format(tokenizer->chat_template());
+}
+
+std::vector<ChatMessage> first_messages(const ChatOptions& options, const std::string& text) {
+  std::vector<ChatMessage> messages;
+  if (options.system) messages.push_back({"system", *options.system});
+  messages.push_back({"user", text});
+  return messages;
 }
 
 void add_generation_options(CLI::App& app, GenerationFlags& flags) {

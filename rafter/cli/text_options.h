@@ -28,10 +28,17 @@ std::string prompt_text(const PromptOptions& options);
 // As a plain prompt: with BOS where the model starts with it. With no tokenizer every byte is a token.
 std::vector<int32_t> encode_prompt(const Tokenizer* tokenizer, const std::string& text, bool specials);
 
+// An input Error for --specials with a chat: a message's marks are always text there.
+void refuse_specials_in_chat(const PromptOptions& options, bool as_chat);
+
 struct ChatOptions {
   std::string chat_template;  // empty: recognised from the model's
-  std::string system;
+  std::optional<std::string> system;
+  bool given() const { return !chat_template.empty() || system; }
 };
+
+// The messages that a text as the user's first one makes, with the system message where one was given.
+std::vector<ChatMessage> first_messages(const ChatOptions& options, const std::string& text);
 
 void add_chat_options(CLI::App& app, ChatOptions& options);
 // An input Error where the format is not recognised, or there is no tokenizer.

@@ -15,7 +15,8 @@ namespace rafter {
 namespace {
 
 struct TokenizeOptions {
-  std::string model, text;
+  std::string model;
+  std::optional<std::string> text;
   PromptOptions prompt;
   ChatOptions chat;
   bool as_chat = false, json = false;
@@ -64,10 +65,7 @@ std::vector<int32_t> tokens_of(const TokenizeOptions& options, const Tokenizer& 
   }
   const std::string text = prompt_text(options.prompt);
   if (!options.as_chat) return encode_prompt(&tokenizer, text, options.prompt.specials);
-  std::vector<ChatMessage> messages;
-  if (!options.chat.system.empty()) messages.push_back({"system", options.chat.system});
-  messages.push_back({"user", text});
-  return encode_chat(tokenizer, chat_format(options.chat, &tokenizer), messages);
+  return encode_chat(tokenizer, chat_format(options.chat, &tokenizer), first_messages(options.chat, text));
 }
 
 int tokenize(TokenizeOptions& options) {
@@ -94,17 +92,21 @@ Verb add_tokenize(CLI::App& app) {
       "  rafter tokenize model.gguf -p \"Hi\" --chat --json\n"
       "  rafter tokenize model.gguf --decode 19556,28,905");
   auto options = std::make_shared<TokenizeOptions>();
-  command->add_option("-m,--model,MODEL", options->model, "A .gguf file, or a folder with a tokenizer.json")
-      ->type_name("MODEL");
-  command->add_option("TEXT", options->prompt.text, "The text; or -p, or -f");
+  add_word(*command, "-m,--model,MODEL", options->model, "MODEL", "A .gguf file, or a folder with a tokenizer.json");
+  command->add_option("TEXT", options->text, "The text; or -p, or -f");
   add_prompt_options(*command, options->prompt);
   add_list(*command, "--decode", options->decode, {0, INT32_MAX}, "Print the text of these ids");
   command->add_flag("--chat", options->as_chat,
                     "The text is a user's message, in the model's chat format (also where the next two are given)");
   add_chat_options(*command, options->chat);
   command->add_flag("--json", options->json, "One JSON object (rafter.tokenize/1)");
-  return {command, [options] {
-            options->as_chat |= !options->chat.chat_template.empty() || !options->chat.system.empty();
+  return {command, [options, command] {
+            options->as_chat |= options->chat.given();
+            for (const char* text : {"TEXT", "-p", "-f"}) refuse_together(*command, text, {"--decode"});
+            refuse_together(*command, "--decode", {"--specials", "--chat", "--system", "--chat-template"});
+            refuse_together(*command, "TEXT", {"-p", "-f"});
+            refuse_specials_in_chat(options->prompt, options->as_chat);
+            if (options->text) options->prompt.text = options->text;
             return tokenize(*options);
           }};
 }

@@ -14,7 +14,6 @@ namespace rafter {
 namespace {
 
 constexpr int64_t kMaxTokens = int64_t{1} << 24;
-constexpr int64_t kRoom = 64;  // for the steps that are run after each other
 
 struct TraceVerbOptions {
   ModelOptions model;
@@ -23,18 +22,41 @@ struct TraceVerbOptions {
   bool layers = false, json = false;
 };
 
+// An input Error that names the option at fault: --prefill where it alone is too long, else -d.
+void check_room(const TraceOptions& options, int64_t room, int64_t limit) {
+  if (room > limit) {
+    throw input_error({options.prefill > 0 ? "--prefill" : "the room for a step", std::to_string(room),
+                       fmt::format("at most {}, the model's context", limit)});
+  }
+  if (options.context + room > limit) {
+    throw input_error(
+        {"-d", std::to_string(options.context),
+         fmt::format("at most {}: the model's context of {} less {} for what is traced", limit - room, limit, room)});
+  }
+}
+
+// What a prefill would ignore: it is of one sequence, and of one chunk.
+void check_prefill(const CLI::App& command, const TraceVerbOptions& options) {
+  if (options.trace.prefill == 0) return;
+  if (options.batch > 1) throw input_error({"-b", std::to_string(options.batch), "1 with --prefill: one sequence is read"});
+  if (command.count("--chunk") > 0 && options.model.chunk < options.trace.prefill) {
+    throw input_error({"--chunk", std::to_string(options.model.chunk),
+                       fmt::format("{} or more, or no --chunk: --prefill {} is traced as one chunk", options.trace.prefill,
+                                   options.trace.prefill)});
+  }
+}
+
 int trace(TraceVerbOptions& options, const std::string& line) {
   options.model.chunk = std::max(options.model.chunk, options.trace.prefill);
   LoadedModel model(options.model);
-  const int64_t wanted = options.trace.context + std::max(options.trace.prefill, kRoom);
-  if (wanted > model.config().context) {
-    throw input_error({"the step to trace",
-                       fmt::format("at {} tokens, with room for {}", options.trace.context, wanted - options.trace.context),
-                       fmt::format("at most the model's {} tokens", model.config().context), "use a smaller -d"});
-  }
-  model.start(wanted, options.batch);
-  Progress progress("tracing");
-  StepTrace made = trace_step(model.engine(), options.trace, [&](double fraction) { progress.update(fraction); });
+  const int64_t room = trace_room(options.trace, model.device().kind);
+  check_room(options.trace, room, model.config().context);
+  model.start(options.trace.context + room, options.batch);
+  StepTrace made = [&] {
+    Progress progress("tracing", std::chrono::milliseconds(0));
+    return trace_step(model.engine(), options.trace,
+                      [&](double fraction, const std::string& what) { progress.update(fraction, what); });
+  }();
   const Roofs roofs = known_roofs(model.engine().options().device);
   if (roofs.machine) add_floors(made, *roofs.machine);
   write_out(options.json ? trace_json(model.engine(), made, line) : trace_text(model.engine(), made, options.layers));
@@ -55,7 +77,7 @@ Verb add_trace(CLI::App& app, const std::string& command_line) {
       "  rafter trace --random-weights qwen2.5-1.5b --prefill 512 --json");
   auto options = std::make_shared<TraceVerbOptions>();
   add_model_choice(*command, options->model);
-  add_integer(*command, "-d,-c,--n-depth", options->trace.context, {0, kMaxTokens},
+  add_integer(*command, "-d,--n-depth", options->trace.context, {0, kMaxTokens},
               "Tokens in the cache when the step begins (default 0)");
   add_integer(*command, "--prefill", options->trace.prefill, {1, 16384}, "Trace a prefill of N tokens, not a decode step");
   add_integer(*command, "-b,--batch", options->batch, {1, 256}, "Sequences decoded together (default 1)");
@@ -63,7 +85,10 @@ Verb add_trace(CLI::App& app, const std::string& command_line) {
   command->add_flag("--layers", options->layers, "A row for every layer");
   command->add_flag("--json", options->json, "One JSON object (rafter.trace/1), every layer on its own");
   add_execution_options(*command, options->model);
-  return {command, [options, command_line] { return trace(*options, command_line); }};
+  return {command, [options, command, command_line] {
+            check_prefill(*command, *options);
+            return trace(*options, command_line);
+          }};
 }
 
 }  // namespace rafter

@@ -186,7 +186,8 @@ Generation Generator::run(std::span<const int32_t> prompt, Sampler& sampler, con
   if (prompt.empty()) throw input_error({"the prompt", "empty", "one token or more"});
   if (length > context) {
     throw input_error({"the prompt", fmt::format("{} tokens long", length), fmt::format("at most the context of {}", context),
-                       "shorten the prompt or raise -c"});
+                       context < engine_.config().context ? "shorten the prompt or raise -c"
+                                                          : "shorten the prompt: that is the model's limit"});
   }
   if (options.max_tokens < -1) throw input_error({"-n", std::to_string(options.max_tokens), "-1 (no limit), 0 or more"});
   // The last token needs no room: it is shown, not fed.

@@ -47,7 +47,8 @@ void save_machine(const Machine& machine, const fs::path& path) {
   std::error_code error;
   if (path.has_parent_path()) fs::create_directories(path.parent_path(), error);
   if (error)
-    throw runtime_failure({"the folder " + in_quotes(path.parent_path().string()), "not to be made: " + error.message()});
+    throw runtime_failure(
+        {"the folder " + in_quotes(path.parent_path().string()), "missing and cannot be made: " + error.message()});
   const fs::path beside = fmt::format("{}.{}.new", path.string(), ::getpid());  // two that save at once have one each
   {
     std::ofstream out(beside, std::ios::binary);
@@ -55,15 +56,14 @@ void save_machine(const Machine& machine, const fs::path& path) {
     out.flush();
     if (!out) {
       fs::remove(beside, error);
-      throw runtime_failure(
-          {"the file " + in_quotes(beside.string()), "not to be written", {}, "check the folder and the disk"});
+      throw runtime_failure({"the file " + in_quotes(beside.string()), "not writable", {}, "check the folder and the disk"});
     }
   }
   fs::rename(beside, path, error);
   if (!error) return;
   std::error_code ignored;
   fs::remove(beside, ignored);
-  throw runtime_failure({"the file " + in_quotes(path.string()), "not to be replaced: " + error.message()});
+  throw runtime_failure({"the file " + in_quotes(path.string()), "there and cannot be replaced: " + error.message()});
 }
 
 Machine load_machine(const fs::path& path) {

@@ -12,30 +12,29 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-void decode_chain(Engine& engine, int64_t steps) {
+void decode_chain(Engine& engine, int64_t steps, const FractionDone& done) {
   const int ahead = engine.options().device.kind == DeviceKind::cuda ? Engine::kAhead : 1;
   for (int64_t i = 0; i < steps; ++i) {
     engine.greedy_step();
     if (engine.greedy_pending() == ahead) engine.greedy_take();
+    done(static_cast<double>(i + 1) / static_cast<double>(steps));
   }
   while (engine.greedy_pending() > 0) engine.greedy_take();
 }
 
-double timed_prefill(Engine& engine, Workload& workload, const BenchTest& test) {
-  workload.fill(test.depth);
+double timed_prefill(Engine& engine, Workload& workload, const BenchTest& test, const FractionDone& done) {
   const std::vector<int32_t> prompt = workload.tokens(test.tokens);
   engine.synchronize();
   const auto start = Clock::now();
-  engine.prefill(0, prompt, LogitRows::last);
+  workload.prefill(0, prompt, LogitRows::last, done);
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-double timed_decode(Engine& engine, Workload& workload, const BenchTest& test) {
-  workload.fill(test.depth);
+double timed_decode(Engine& engine, Workload& workload, const BenchTest& test, const FractionDone& done) {
   engine.greedy_start(workload.tokens(engine.options().batch));
   engine.synchronize();
   const auto start = Clock::now();
-  decode_chain(engine, test.tokens);
+  decode_chain(engine, test.tokens, done);
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
@@ -82,8 +81,7 @@ void add_floor(BenchResult& result, const Machine& machine) {
   result.floor = floor(step, machine);
 }
 
-BenchResult run_bench(Engine& engine, const BenchTest& test, int64_t repetitions,
-                      const std::function<void(int64_t)>& repetition) {
+BenchResult run_bench(Engine& engine, const BenchTest& test, int64_t repetitions, const MeasureProgress& progress) {
   if (test.depth + test.tokens > engine.options().context) {
     throw input_error({"the test " + name(test), fmt::format("{} tokens long", test.depth + test.tokens),
                        fmt::format("at most the context of {}", engine.options().context)});
@@ -94,11 +92,24 @@ BenchResult run_bench(Engine& engine, const BenchTest& test, int64_t repetitions
   result.batch = decode ? engine.options().batch : 1;
   if (decode) engine.prepare_decode(true);
   Workload workload(engine);
+  const auto parts = static_cast<double>(repetitions + 1 + (test.depth > 0 ? 1 : 0));
+  double part = 0;
+  const auto tell = [&](double fraction, const std::string& what) {
+    if (progress) progress((part + fraction) / parts, what);
+  };
+  if (test.depth > 0) {
+    workload.fill(test.depth, [&](double fraction) { tell(fraction, "filling the cache"); });
+    part += 1;
+  }
   for (int64_t i = -1; i < repetitions; ++i) {  // the first one warms up
-    const double seconds = decode ? timed_decode(engine, workload, test) : timed_prefill(engine, workload, test);
+    const std::string what = i < 0 ? "warming up" : fmt::format("repetition {} of {}", i + 1, repetitions);
+    const FractionDone done = [&](double fraction) { tell(fraction, what); };
+    done(0);
+    workload.fill(test.depth);  // takes away what the last one added
+    const double seconds = decode ? timed_decode(engine, workload, test, done) : timed_prefill(engine, workload, test, done);
     if (i >= 0) result.seconds.push_back(seconds);
     if (i + 1 == repetitions) result.state = gpu_state(engine.options().device);
-    if (repetition) repetition(i + 1);
+    part += 1;
   }
   result.cost = decode ? decode_cost(engine, test) : prefill_cost(engine, test);
   return result;

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +13,7 @@
 #include "rafter/engine/engine.h"
 #include "rafter/machine/floor.h"
 #include "rafter/measure/gpu_state.h"
+#include "rafter/measure/workload.h"
 #include "rafter/ops/cost.h"
 
 namespace rafter {
@@ -41,9 +41,8 @@ struct BenchResult {
 };
 
 // After one repetition that is not counted. The engine's context must hold depth + tokens (an input Error otherwise).
-// `repetition` is told how many are done.
-BenchResult run_bench(Engine& engine, const BenchTest& test, int64_t repetitions,
-                      const std::function<void(int64_t done)>& repetition = {});
+// `progress` is told of each repetition, and inside it as the cache is filled and tokens are read or made.
+BenchResult run_bench(Engine& engine, const BenchTest& test, int64_t repetitions, const MeasureProgress& progress = {});
 
 // Lays one step (a prompt, or the mean decode step) against the machine's roofs, at the roof of the step's bytes, cold.
 void add_floor(BenchResult& result, const Machine& machine);

@@ -6,6 +6,7 @@
 
 #include "rafter/base/error.h"
 #include "rafter/base/statistics.h"
+#include "rafter/base/units.h"
 #include "rafter/measure/op_shape.h"
 #include "rafter/measure/workload.h"
 
@@ -17,6 +18,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int64_t kLaunches = 20;  // of one kind of op in a graph, at the least; and of decode steps between two events
 
+constexpr double kFilled = 0.5;  // of the progress, for a guess: filling the cache
+
 bool alike(const TracedOp& a, const TracedOp& b) { return a.name == b.name && a.shape == b.shape && a.kernel == b.kernel; }
 
 std::optional<Floor> sum(const std::optional<Floor>& a, const std::optional<Floor>& b) {
@@ -27,7 +30,7 @@ std::optional<Floor> sum(const std::optional<Floor>& a, const std::optional<Floo
 // A program with its inputs in place, ready to be run by hand as often as one likes.
 class Tracer {
  public:
-  Tracer(Engine& engine, const TraceOptions& options, const std::function<void(double)>& progress)
+  Tracer(Engine& engine, const TraceOptions& options, const MeasureProgress& progress)
       : engine_(engine), options_(options), progress_(progress), workload_(engine), program_(prepare()) {}
 
   StepTrace run() {
@@ -51,11 +54,11 @@ class Tracer {
       throw input_error({"the prefill to trace", fmt::format("{} tokens long", options_.prefill),
                          fmt::format("at most the chunk of {}", engine_.options().chunk), "raise --chunk"});
     }
-    workload_.fill(options_.context);
+    workload_.fill(options_.context, [&](double fraction) { tell(fraction * kFilled, "filling the cache"); });
+    tell(filled(), "warming up");
     if (decodes()) {
-      const bool gpu = engine_.options().device.kind == DeviceKind::cuda;
       first_tokens_ = workload_.tokens(engine_.options().batch);
-      engine_.reserve(gpu ? kLaunches : 1);
+      engine_.reserve(trace_room(options_, engine_.options().device.kind));
       engine_.prepare_decode(true);
       return engine_.decode_program(true);
     }
@@ -85,8 +88,13 @@ class Tracer {
     }
   }
 
-  void report(int64_t done, int64_t of) const {
-    if (progress_) progress_(static_cast<double>(done) / static_cast<double>(of));
+  void tell(double fraction, const std::string& what) const {
+    if (progress_) progress_(fraction, what);
+  }
+  // The share of the work that was done when the cache is filled.
+  double filled() const { return options_.context > 0 ? kFilled : 0; }
+  void report(int64_t done, int64_t of, const std::string& what) const {
+    tell(filled() + (1 - filled()) * static_cast<double>(done) / static_cast<double>(of), what);
   }
 
   void run_on_cpu() {
@@ -98,15 +106,16 @@ class Tracer {
       if (repeat < 0) continue;
       step_samples.push_back(whole);
       repeats.push_back(each);
-      report(repeat + 1, options_.repeats);
+      report(repeat + 1, options_.repeats, "timing steps");
     }
     set_op_times(repeats);
     trace_.step_seconds = mean_of(step_samples, middle_half(step_samples));
     trace_.step_iqr = summarise(step_samples).iqr;
     trace_.method = fmt::format(
-        "{} steps, each op timed in its place by the host's clock, in turn with {} steps that have no clock in them. Both are "
-        "means over the middle half of the steps by duration. Caches are as the step leaves them.",
-        options_.repeats, options_.repeats);
+        "{}, each op timed in its place by the host's clock, in turn with {} without a clock in between. {}Caches are as the "
+        "step leaves them.",
+        counted(options_.repeats, "step"), counted(options_.repeats, "step"),
+        options_.repeats > 1 ? "Both are means over the middle half of the steps by duration. " : "");
   }
 
   // From the middle half of the steps as a whole: medians of each op alone would not add up to a step where other
@@ -157,13 +166,13 @@ class Tracer {
     for (size_t g = 0; g < groups.size(); ++g) {
       const std::vector<double> samples = group_samples(groups[g]);
       for (const size_t op : groups[g]) set_time(trace_.ops[op], samples, launches(groups[g]));
-      report(static_cast<int64_t>(g) + 1, static_cast<int64_t>(groups.size()));
+      report(static_cast<int64_t>(g) + 1, static_cast<int64_t>(groups.size()), "timing ops");
     }
     trace_.method = fmt::format(
-        "Times are medians over {} runs of a CUDA graph that launches one kind of op for every layer in turn, at least {} "
+        "Times are medians over {} of a CUDA graph that launches one kind of op for every layer in turn, at least {} "
         "launches, by events around it; an op of one instance, or whose operands all fit in L2, finds them there. The step is "
         "the median of {}.",
-        options_.repeats, kLaunches,
+        counted(options_.repeats, "run"), kLaunches,
         replays() ? fmt::format("{} consecutive replays of the step's graph", kLaunches) : "whole steps launched one by one");
   }
 
@@ -244,7 +253,7 @@ class Tracer {
 
   Engine& engine_;
   const TraceOptions options_;
-  const std::function<void(double)>& progress_;
+  const MeasureProgress& progress_;
   Workload workload_;
   std::vector<int32_t> first_tokens_;
   Program& program_;
@@ -295,7 +304,12 @@ std::vector<TraceGroup> fold(const StepTrace& trace) {
   return groups;
 }
 
-StepTrace trace_step(Engine& engine, const TraceOptions& options, const std::function<void(double fraction)>& progress) {
+int64_t trace_room(const TraceOptions& options, DeviceKind device) {
+  if (options.prefill > 0) return options.prefill;
+  return device == DeviceKind::cuda ? kLaunches : 1;
+}
+
+StepTrace trace_step(Engine& engine, const TraceOptions& options, const MeasureProgress& progress) {
   return Tracer(engine, options, progress).run();
 }
 

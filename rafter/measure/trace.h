@@ -7,13 +7,13 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "rafter/engine/engine.h"
 #include "rafter/machine/floor.h"
+#include "rafter/measure/workload.h"
 #include "rafter/ops/cost.h"
 
 namespace rafter {
@@ -63,8 +63,11 @@ std::vector<TraceGroup> fold(const StepTrace& trace);
 // perfect step would do both at once.
 void add_floors(StepTrace& trace, const Machine& machine);
 
+// Tokens of context that a trace needs beyond options.context: a decode step is run several times in a row on a GPU.
+int64_t trace_room(const TraceOptions& options, DeviceKind device);
+
 // Leaves the engine's sequences empty. An input Error where the context has no room for the step, or a prefill is longer
 // than one chunk.
-StepTrace trace_step(Engine& engine, const TraceOptions& options, const std::function<void(double fraction)>& progress = {});
+StepTrace trace_step(Engine& engine, const TraceOptions& options, const MeasureProgress& progress = {});
 
 }  // namespace rafter

@@ -8,10 +8,22 @@ std::vector<int32_t> Workload::tokens(int64_t count) {
   return result;
 }
 
-void Workload::fill(int64_t depth) {
-  for (int64_t sequence = 0; sequence < engine_.options().batch; ++sequence) {
+void Workload::fill(int64_t depth, const FractionDone& done) {
+  const int64_t batch = engine_.options().batch;
+  for (int64_t sequence = 0; sequence < batch; ++sequence) {
     engine_.truncate(sequence, depth);
-    engine_.prefill(sequence, tokens(depth - engine_.length(sequence)), LogitRows::none);
+    prefill(sequence, tokens(depth - engine_.length(sequence)), LogitRows::none, [&](double fraction) {
+      if (done) done((static_cast<double>(sequence) + fraction) / static_cast<double>(batch));
+    });
+  }
+}
+
+void Workload::prefill(int64_t sequence, std::span<const int32_t> prompt, LogitRows rows, const FractionDone& done) {
+  const auto chunk = static_cast<size_t>(engine_.options().chunk);
+  for (size_t first = 0; first < prompt.size(); first += chunk) {
+    if (done) done(static_cast<double>(first) / static_cast<double>(prompt.size()));
+    const bool last = first + chunk >= prompt.size();
+    engine_.prefill(sequence, prompt.subspan(first, last ? prompt.size() - first : chunk), last ? rows : LogitRows::none);
   }
 }
 

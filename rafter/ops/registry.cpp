@@ -25,7 +25,7 @@ const Kernel& Registry::pick(const OpView& op, DeviceKind device) const {
   }
   throw runtime_failure({fmt::format("a kernel on {} for op '{}' ({})", device == DeviceKind::cpu ? "the CPU" : "CUDA",
                                      op.op->name, describe(op)),
-                         "not to be had"});
+                         "missing"});
 }
 
 std::string describe(const OpView& op) {

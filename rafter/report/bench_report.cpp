@@ -6,6 +6,7 @@
 
 #include "rafter/base/statistics.h"
 #include "rafter/base/units.h"
+#include "rafter/report/build_info.h"
 
 namespace rafter {
 
@@ -56,10 +57,37 @@ Table bench_table(const BenchSubject& subject, std::span<const BenchResult> resu
     cells.push_back(cpu ? std::to_string(subject.threads) : std::string(executor_name(subject.executor)));
     if (batched) cells.push_back(std::to_string(result.batch));
     cells.push_back(name(result.test));
-    cells.push_back(fmt::format("{:.2f} ± {:.2f}", rate.mean, rate.sigma));
+    cells.push_back(fmt::format("{:.2f}", rate.mean) + (rate.samples > 1 ? fmt::format(" ± {:.2f}", rate.sigma) : ""));
     const auto reached = fraction(result);
     cells.push_back(reached ? fmt::format("{:.1f}", 100 * *reached) : "-");
     table.add(std::move(cells));
+  }
+  return table;
+}
+
+Table bench_csv(const BenchSubject& subject, std::span<const BenchResult> results) {
+  std::vector<Column> columns;
+  for (const char* title :
+       {"build_commit", "backends", "model_type", "model_size", "model_n_params", "n_threads", "executor", "batch", "test",
+        "n_prompt", "n_gen", "n_depth", "avg_ns", "stddev_ns", "avg_ts", "stddev_ts", "fraction"}) {
+    columns.push_back({title});
+  }
+  Table table(columns);
+  const bool cpu = subject.device.kind == DeviceKind::cpu;
+  for (const BenchResult& result : results) {
+    const bool decode = result.test.kind == BenchKind::decode;
+    const Statistics seconds = summarise(result.seconds), rate = rates(result);
+    const auto spread = [](const Statistics& s, double scale) {
+      return s.samples > 1 ? fmt::format("{:.6f}", s.sigma * scale) : std::string();
+    };
+    const auto reached = fraction(result);
+    table.add(
+        {std::string(build_info().commit), to_string(subject.device), fmt::format("{} {}", subject.model, name(subject.dtype)),
+         std::to_string(subject.weight_bytes), std::to_string(subject.parameters), cpu ? std::to_string(subject.threads) : "",
+         std::string(executor_name(decode ? subject.executor : ExecutorKind::eager)), std::to_string(result.batch),
+         name(result.test), std::to_string(decode ? 0 : result.test.tokens), std::to_string(decode ? result.test.tokens : 0),
+         std::to_string(result.test.depth), fmt::format("{:.0f}", seconds.mean * 1e9), spread(seconds, 1e9),
+         fmt::format("{:.6f}", rate.mean), spread(rate, 1), reached ? fmt::format("{:.6f}", *reached) : ""});
   }
   return table;
 }

@@ -25,6 +25,10 @@ BenchSubject subject_of(const Engine& engine, int threads);
 // Columns: model, size, params, backend, threads (on the CPU) or executor, batch where it is not 1, test, t/s, and the floor as
 // a percentage of the time ("-" where the roofs are not known).
 Table bench_table(const BenchSubject& subject, std::span<const BenchResult> results);
+// One row a test with plain numbers in base units. Columns that llama-bench's CSV has too have its names and mean the same:
+// build_commit, backends, model_type, model_size, model_n_params, n_threads, n_prompt, n_gen, n_depth, avg_ns, stddev_ns,
+// avg_ts, stddev_ts. What is not known, or does not apply, is empty.
+Table bench_csv(const BenchSubject& subject, std::span<const BenchResult> results);
 std::vector<ResultRow> bench_rows(const BenchSubject& subject, std::span<const BenchResult> results);
 
 }  // namespace rafter

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "rafter/base/json_value.h"
+#include "rafter/base/units.h"
 #include "rafter/report/machine_report.h"
 #include "rafter/report/table.h"
 
@@ -105,7 +106,7 @@ std::string compare_text(const Machine& a, const Machine& b, const std::vector<F
                pair.ratio > 0 ? fmt::format("{:+.1f}%", 100 * (pair.ratio - 1)) : "-", std::string(verdict(pair))});
   }
   const Counts counts = count(pairs);
-  std::string summary = fmt::format("{} figures in both:", counts.both);
+  std::string summary = fmt::format("{} in both:", counted(counts.both, "figure"));
   for (size_t i = 0; i < kNames.size(); ++i) {
     const bool always = i <= static_cast<size_t>(Change::unclear);
     if (always || counts.changes[i] > 0) summary += fmt::format("{} {} {}", i == 0 ? "" : ",", counts.changes[i], kNames[i]);

@@ -61,7 +61,7 @@ std::string spread_text(const Estimate& e) { return e.median > 0 ? fmt::format("
 
 std::string remark_text(const Figure& f) {
   std::string text = f.value.series == Series::steady ? "" : std::string(name(f.value.series));
-  if (f.value.throttled > 0) text += fmt::format("{}{} samples throttled", text.empty() ? "" : ", ", f.value.throttled);
+  if (f.value.throttled > 0) text += (text.empty() ? "" : ", ") + counted(f.value.throttled, "sample") + " throttled";
   if (!f.remark.empty()) text += (text.empty() ? "" : "; ") + f.remark;
   return text;
 }

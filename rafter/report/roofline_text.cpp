@@ -43,7 +43,8 @@ std::string heading(const Roofline& r) {
   std::string text = fmt::format("{}: {}", r.profile.path, name(r.profile.kind));
   if (!r.profile.device.empty()) text += " on " + r.profile.device;
   if (r.profile.rank) text += fmt::format(", rank {} of {}", *r.profile.rank, r.profile.world_size.value_or(0));
-  text += fmt::format(": {} kernels, {} of GPU time\n", r.kernels.size(), format_seconds(r.seconds));
+  text += fmt::format(": {}, {} of GPU time\n", counted(static_cast<int64_t>(r.kernels.size()), "kernel"),
+                      format_seconds(r.seconds));
   if (!r.machine) return text + "no measured roofs: each profiler's own percentages are all there is to judge by\n";
   return text + fmt::format("roofs of {}: {}\n", r.machine->device.name, roofs_line(kernel_roofs(*r.machine)));
 }
@@ -111,7 +112,8 @@ std::string roofline_text(const Roofline& r, size_t most) {
         fmt::format("  {}: {}\n", shortened(r.kernels[i].kernel.short_name, kNameWidth), r.kernels[i].bottleneck.evidence);
   }
   std::string text = fmt::format("{}\n{}\n{}", heading(r), table.text(), evidence);
-  if (shown < r.kernels.size()) text += fmt::format("\n{} more kernels: --top 0 shows all\n", r.kernels.size() - shown);
+  if (shown < r.kernels.size())
+    text += fmt::format("\n{} more: --top 0 shows all\n", counted(static_cast<int64_t>(r.kernels.size() - shown), "kernel"));
   if (r.profile.copies.count + r.profile.fills.count > 0) {
     text +=
         fmt::format("\nbeside them: {} copies ({}) and {} fills ({})\n", r.profile.copies.count,

@@ -46,10 +46,10 @@ void add_line(Table& table, const char* title, const Cost& cost, const std::opti
 }
 
 std::string what(const StepTrace& trace) {
-  const std::string step = trace.options.prefill > 0 ? fmt::format("prefill of {} tokens", trace.options.prefill)
+  const std::string step = trace.options.prefill > 0 ? "prefill of " + counted(trace.options.prefill, "token")
                            : trace.tokens == 1       ? "one decode step"
                                                      : fmt::format("one decode step of {} sequences", trace.tokens);
-  return fmt::format("{} at a context of {} tokens", step, trace.options.context);
+  return fmt::format("{} at a context of {}", step, counted(trace.options.context, "token"));
 }
 
 }  // namespace
@@ -77,12 +77,13 @@ std::string trace_text(const Engine& engine, const StepTrace& trace, bool layers
   add_line(table, "sum of the ops", total, trace.op_floor(), trace.op_seconds(), trace.step_seconds);
   add_line(table, "the step as a whole", total, trace.floor, trace.step_seconds, trace.step_seconds);
   const bool overlap = trace.gap_seconds() < 0 && engine.options().device.kind == DeviceKind::cuda;
+  const std::string spread = trace.options.repeats > 1 ? fmt::format(" (IQR {})", format_seconds(trace.step_iqr)) : "";
   const double rate = trace.step_seconds > 0 ? static_cast<double>(trace.tokens) / trace.step_seconds : 0;
-  return fmt::format("{} {} on {}: {}\n\n{}\nThe step takes {} (IQR {}): {:.1f} tokens/s. Step less sum: {} ({}){}\n{}\n",
+  return fmt::format("{} {} on {}: {}\n\n{}\nThe step takes {}{}: {:.1f} tokens/s. Step less sum: {} ({}){}\n{}\n",
                      engine.config().name, name(engine.checkpoint().dtype()), to_string(engine.options().device), what(trace),
-                     table.text(), format_seconds(trace.step_seconds), format_seconds(trace.step_iqr), rate,
-                     format_seconds(trace.gap_seconds()), share(trace.gap_seconds(), trace.step_seconds),
-                     overlap ? ": ops overlap in the step." : ".", trace.method);
+                     table.text(), format_seconds(trace.step_seconds), spread, rate, format_seconds(trace.gap_seconds()),
+                     share(trace.gap_seconds(), trace.step_seconds), overlap ? ": ops overlap in the step." : ".",
+                     trace.method);
 }
 
 std::string trace_json(const Engine& engine, const StepTrace& trace, const std::string& command) {

@@ -36,7 +36,7 @@ TEST_F(Verbs, NoVerbAndHelpPrintHelp) {
   EXPECT_EQ(alone.status, 0);
   EXPECT_EQ(alone.err, "");
   EXPECT_EQ(alone.out, test::rafter({"--help"}).out);
-  for (const char* verb : {"info", "run", "chat", "bench", "trace", "probe", "tokenize"}) {
+  for (const char* verb : {"info", "run", "chat", "bench", "trace", "probe", "roofline", "tokenize"}) {
     EXPECT_NE(alone.out.find(verb), std::string::npos) << verb;
     const Outcome help = test::rafter({verb, "--help"});
     EXPECT_EQ(help.status, 0) << verb;
@@ -79,7 +79,10 @@ TEST_F(Verbs, BenchHasLlamaBenchsColumnsInThreeForms) {
     EXPECT_NE(markdown.out.find(part), std::string::npos) << part << '\n' << markdown.out;
   }
   const Outcome csv = with({"-o", "csv"});
-  EXPECT_TRUE(csv.out.starts_with("model,size,params,backend,threads,test,t/s,% of roof\n")) << csv.out;
+  EXPECT_TRUE(csv.out.starts_with(
+      "build_commit,backends,model_type,model_size,model_n_params,n_threads,executor,batch,test,n_prompt,n_gen,"
+      "n_depth,avg_ns,stddev_ns,avg_ts,stddev_ts,fraction\n"))
+      << csv.out;
   EXPECT_EQ(std::count(csv.out.begin(), csv.out.end(), '\n'), 7);
 
   const json document = parsed(with({"--json"}));

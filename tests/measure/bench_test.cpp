@@ -44,11 +44,20 @@ TEST(Bench, NamesAreLlamaBenchs) {
 
 TEST(Bench, EveryRepetitionIsASampleAndTheWarmUpIsNot) {
   Model model({.context = 64, .chunk = 8});
-  std::vector<int64_t> told;
+  std::vector<double> told;
+  std::vector<std::string> stages;
   const BenchResult prefill =
-      run_bench(model.engine, {BenchKind::prefill, 20, 5}, 3, [&](int64_t done) { told.push_back(done); });
+      run_bench(model.engine, {BenchKind::prefill, 20, 5}, 3, [&](double fraction, const std::string& what) {
+        told.push_back(fraction);
+        if (stages.empty() || stages.back() != what) stages.push_back(what);
+      });
   EXPECT_EQ(prefill.seconds.size(), 3u);
-  EXPECT_EQ(told, (std::vector<int64_t>{0, 1, 2, 3}));
+  // Filling and the warm-up are told of too, and so is each chunk: nobody waits for minutes without a sign of life.
+  EXPECT_EQ(stages, (std::vector<std::string>{"filling the cache", "warming up", "repetition 1 of 3", "repetition 2 of 3",
+                                              "repetition 3 of 3"}));
+  EXPECT_TRUE(std::is_sorted(told.begin(), told.end()));
+  EXPECT_GE(told.size(), 1u + 4u * 3u);
+  EXPECT_LE(told.back(), 1);
   EXPECT_GT(*std::min_element(prefill.seconds.begin(), prefill.seconds.end()), 0);
   EXPECT_EQ(prefill.tokens(), 20);
   EXPECT_EQ(model.engine.length(0), 25);

@@ -52,7 +52,7 @@ class CpuStream : public Stream {
 
  private:
   [[noreturn]] static void refuse() {
-    throw input_error({"the graph executor on the CPU", "not to be had", "a CUDA device", "use the eager executor"});
+    throw input_error({"the graph executor on the CPU", "not available", "a CUDA device", "use the eager executor"});
   }
 };
 

@@ -59,7 +59,8 @@ void fill(char* begin, char* end, uint32_t seed) {
 Block::Block(int64_t bytes, Pages pages) : bytes_((bytes + kPage - 1) / kPage * kPage) {
   void* mapped = ::mmap(nullptr, static_cast<size_t>(bytes_), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED) {
-    throw runtime_failure({"the memory to measure", fmt::format("not to be had: {} bytes", bytes_), {}, "free some memory"});
+    throw runtime_failure(
+        {"the memory to measure", fmt::format("{} bytes, more than the system gives", bytes_), {}, "free some memory"});
   }
   data_ = static_cast<char*>(mapped);
 #if defined(MADV_HUGEPAGE)

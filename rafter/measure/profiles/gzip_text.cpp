@@ -37,7 +37,7 @@ bool is_gzip(std::string_view bytes) { return bytes.starts_with("\x1f\x8b\x08");
 std::string unpack_gzip(std::string_view bytes, const std::string& path) {
   const size_t most = std::min(kMost, std::max(kAlwaysAllowed, bytes.size() * kMostRatio));
   Inflater inflater;
-  if (!inflater.ready) throw runtime_failure({"unpacking " + in_quotes(path), "refused by zlib"});
+  if (!inflater.ready) throw runtime_failure({"unpacking " + in_quotes(path), "not possible: zlib has no memory for it"});
   z_stream& stream = inflater.stream;
   std::string out, piece(kStep, '\0');
   size_t taken = 0;
