@@ -25,7 +25,7 @@ Profile traced_step(const LabOptions& options, const TracedStep& step, const Pro
   trace.context = step.context;
   trace.prefill = step.prefill;
   if (options.quick || step.prefill > 0) trace.repeats = 5;
-  const StepTrace made = trace_step(engine, trace, [&](double fraction) {
+  const StepTrace made = trace_step(engine, trace, [&](double fraction, const std::string&) {
     if (progress) progress(fraction, step.title);
   });
   Profile profile = read_rafter_json(trace_json(engine, made, "rafter lab"), step.title);
