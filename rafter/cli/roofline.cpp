@@ -57,7 +57,7 @@ Verb add_roofline(CLI::App& app) {
       "--json`.\n"
       "Roofs are those that `rafter probe` measured on this machine, or --machine's.\n"
       "Examples:\n"
-      "  ncu --set full --page raw --csv ./app > app.csv && rafter roofline app.csv\n"
+      "  rafter roofline app.csv                    # of: ncu --set full --page raw --csv ./app > app.csv\n"
       "  rafter roofline trace.json.gz --machine results/h200/machine.json --html page.html\n"
       "  rafter trace model.gguf --json > step.json && rafter roofline step.json --json");
   auto options = std::make_shared<RooflineOptions>();

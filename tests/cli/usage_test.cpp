@@ -38,7 +38,8 @@ TEST_F(Usage, TooManyAndTooFewValues) {
 }
 
 TEST_F(Usage, EmptyWords) {
-  for (const char* flag : {"-m", "--device", "--executor", "--dtype", "--random-weights", "--chat-template", "-f"}) {
+  refused({"run", "-m", "", "-p", "x"}, "-m is empty");
+  for (const char* flag : {"--device", "--executor", "--dtype", "--random-weights", "--chat-template", "-f"}) {
     refused({"run", model, "-p", "x", flag, ""}, std::string(flag) + " is empty");
   }
   refused({"bench", model, "--out", ""}, "--out is empty");
@@ -57,7 +58,7 @@ TEST_F(Usage, BoundsAreNamedWhereTheyAreMet) {
 TEST_F(Usage, TwoDashesEndTheOptions) {
   const Outcome traced = test::rafter({"trace", "--", model, "-r", "1", "--device", "cpu"});
   EXPECT_EQ(traced.status, 0) << traced.err;
-  refused({"run", model, "--", "-p", "x"}, "rafter: the argument 'x' is one too many");
+  refused({"run", model, "--", "-p", "x"}, "rafter: the option '-p' is not known");
 }
 
 TEST_F(Usage, OptionsWithoutEffect) {
