@@ -61,16 +61,16 @@ Page roofline_page(const Roofline& r) {
       fmt::format("{}: {}{}", r.profile.path, name(r.profile.kind), r.profile.device.empty() ? "" : ", on " + r.profile.device),
       {}};
   Section where{"Where the kernels stand", {}};
-  where.blocks.emplace_back(
-      Paragraph{fmt::format("{} kernels took {}. A point's height is the rate of its arithmetic, its place to the "
-                            "right how much arithmetic "
-                            "each byte from DRAM brings; its area is its share of the time. Under the slope memory is the "
-                            "limit, under a flat line that "
-                            "unit is. {}",
-                            r.kernels.size(), format_seconds(r.seconds),
-                            r.machine ? fmt::format("Solid roofs were measured on {} ({}); dashed ones are its datasheet's.",
-                                                    r.machine->device.name, r.machine->date.empty() ? "just now" : r.machine->date.substr(0, 10))
-                                      : "No machine was probed, so no roof is drawn: run rafter probe.")});
+  where.blocks.emplace_back(Paragraph{fmt::format(
+      "{} kernels took {}. A point's height is the rate of its arithmetic, its place to the "
+      "right how much arithmetic "
+      "each byte from DRAM brings; its area is its share of the time. Under the slope memory is the "
+      "limit, under a flat line that "
+      "unit is. {}",
+      r.kernels.size(), format_seconds(r.seconds),
+      r.machine ? fmt::format("Solid roofs were measured on {} ({}); dashed ones are its datasheet's.", r.machine->device.name,
+                              r.machine->date.empty() ? "just now" : r.machine->date.substr(0, 10))
+                : "No machine was probed, so no roof is drawn: run rafter probe.")});
   where.blocks.emplace_back(std::move(chart));
   if (unplaced > 0) {
     where.blocks.emplace_back(
