@@ -34,7 +34,8 @@ void note_other_device(const Roofline& roofline) {
 }
 
 int roofline(const RooflineOptions& options) {
-  const Roofline placed = place_kernels(read_profile(options.file), roofs_of(options));
+  Profile profile = read_profile(options.file);  // what is wrong with it is said before a word on roofs
+  const Roofline placed = place_kernels(std::move(profile), roofs_of(options));
   note_other_device(placed);
   for (const std::string& remark : placed.profile.remarks) note(remark + "\n");
   const std::string text = options.json ? roofline_json(placed) : roofline_text(placed, static_cast<size_t>(options.top));

@@ -90,6 +90,7 @@ TEST_F(RooflineVerb, BadFilesAreRefused) {
     EXPECT_EQ(outcome.out, "");
     EXPECT_NE(outcome.err.find(part), std::string::npos) << part << '\n' << outcome.err;
   };
+  EXPECT_TRUE(test::rafter({"roofline", folder.path("none.csv")}).err.starts_with("rafter: "));
   refused({folder.path("none.csv")}, "none.csv");
   refused({folder.path()}, folder.path().c_str());
   refused({folder.write("empty.csv", "")}, "empty.csv");
