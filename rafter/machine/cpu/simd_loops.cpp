@@ -139,8 +139,11 @@ double int8_dot(int64_t rounds) {
   for (int c = 0; c < kPairs; ++c) lower[c] = upper[c] = hn::Zero(d);
   for (int64_t round = 0; round < rounds; ++round) {
     for (int c = 0; c < kPairs; ++c) lower[c] = hn::ReorderWidenMulAccumulate(d, a, b, lower[c], upper[c]);
-#if HWY_ARCH_X86
-    asm volatile("" : "+v"(b.raw));  // else the product, always the same, is taken out of the loop
+      // Else the product, always the same, is taken out of the loop.
+#if HWY_TARGET == HWY_EMU128
+    asm volatile("" : "+m"(b));  // an array there
+#elif HWY_ARCH_X86
+    asm volatile("" : "+v"(b.raw));
 #else
     asm volatile("" : "+w"(b.raw));
 #endif
