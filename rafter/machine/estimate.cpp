@@ -92,6 +92,12 @@ bool known(std::span<const Sample> samples, const StopRule& rule, double default
   return static_cast<int64_t>(kept.size()) >= std::max<int64_t>(1, rule.least_samples) && settled(kept, rule);
 }
 
+// How far the median may be off, on either side.
+double uncertainty(const Estimate& e) {
+  const bool independent = e.series == Series::steady || e.series == Series::noisy;
+  return independent && e.samples > 1 ? 1.57 * e.iqr / std::sqrt(static_cast<double>(e.samples)) : e.iqr;
+}
+
 double seconds_now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 }  // namespace
@@ -136,10 +142,10 @@ Estimate measure(const std::function<Sample()>& take, const StopRule& rule, doub
 Verdict compare(const Estimate& a, const Estimate& b, double tolerance) {
   const double scale = std::abs(a.median);
   if (!(scale > 0)) return a.median == b.median ? Verdict::same : Verdict::unclear;
-  const double apart = b.median - a.median, spread = (a.iqr + b.iqr) / 2;
-  if (!std::isfinite(apart) || !std::isfinite(spread)) return Verdict::unclear;
-  if (std::abs(apart) <= tolerance * scale) return spread <= 2 * tolerance * scale ? Verdict::same : Verdict::unclear;
-  if (std::abs(apart) <= spread) return Verdict::unclear;
+  const double apart = b.median - a.median, uncertain = std::hypot(uncertainty(a), uncertainty(b));
+  if (!std::isfinite(apart) || !std::isfinite(uncertain)) return Verdict::unclear;
+  if (std::abs(apart) <= tolerance * scale) return uncertain <= 2 * tolerance * scale ? Verdict::same : Verdict::unclear;
+  if (std::abs(apart) <= uncertain) return Verdict::unclear;
   return apart > 0 ? Verdict::higher : Verdict::lower;
 }
 

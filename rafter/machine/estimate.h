@@ -59,8 +59,10 @@ Estimate measure(const std::function<Sample()>& take, const StopRule& rule, doub
 
 enum class Verdict : uint8_t { same, higher, lower, unclear };
 
-// Whether b lies above or below a: `same` where they are closer than `tolerance` (relative) or than their spread allows to tell
-// and that spread is below the tolerance; `unclear` where the spread is too wide to say.
+// Whether b lies above or below a. Each median is known to within 1.57 IQR / sqrt(samples), the notch of a box plot (McGill,
+// Tukey and Larsen, 1978), or only to within its IQR where the samples drift or fall in two groups; their difference to within
+// both, added as squares. `same` where the medians are closer than `tolerance` (relative) and that uncertainty is no more than
+// twice as wide; `higher` and `lower` where they are further apart than both; else `unclear`.
 Verdict compare(const Estimate& a, const Estimate& b, double tolerance);
 
 }  // namespace rafter

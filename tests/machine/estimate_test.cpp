@@ -201,15 +201,31 @@ TEST(Compare, IsSameWithinTheTolerance) {
   EXPECT_EQ(compare(known(100, 1), known(99, 1), 0.02), Verdict::same);
 }
 
-TEST(Compare, IsHigherOrLowerWhereTheIntervalsPart) {
+TEST(Compare, IsHigherOrLowerWhereTheNotchesPart) {
   EXPECT_EQ(compare(known(100, 1), known(110, 1), 0.02), Verdict::higher);
   EXPECT_EQ(compare(known(100, 1), known(90, 1), 0.02), Verdict::lower);
-  EXPECT_EQ(compare(known(100, 9), known(110, 10), 0.02), Verdict::higher);  // 95.5..104.5 and 105..115
+  EXPECT_EQ(compare(known(100, 20), known(110, 19), 0.02), Verdict::higher);   // 1.57 / sqrt(20) = 0.35: to within 9.7
+  EXPECT_EQ(compare(known(100, 20), known(110, 21), 0.02), Verdict::unclear);  // to within 10.2
 }
 
 TEST(Compare, IsUnclearWhereTheyOverlap) {
-  EXPECT_EQ(compare(known(100, 11), known(110, 11), 0.02), Verdict::unclear);
+  EXPECT_EQ(compare(known(100, 30), known(110, 30), 0.02), Verdict::unclear);
   EXPECT_EQ(compare(known(100, 50), known(101, 50), 0.02), Verdict::unclear);  // close, but nobody knows
+}
+
+TEST(Compare, MoreSamplesMakeAWideSpreadClear) {
+  Estimate few = known(100, 10), many = few;
+  many.samples = 2000;
+  EXPECT_EQ(compare(few, few, 0.02), Verdict::unclear);
+  EXPECT_EQ(compare(many, many, 0.02), Verdict::same);
+}
+
+TEST(Compare, SamplesThatDriftOrSplitTellNoMoreByBeingMany) {
+  for (const Series series : {Series::drifting, Series::bimodal}) {
+    Estimate a = known(100, 11), b = known(110, 11);
+    a.series = series;
+    EXPECT_EQ(compare(a, b, 0.02), Verdict::unclear);
+  }
 }
 
 TEST(Compare, ZeroAndWhatIsNoNumberAreNeverFaster) {

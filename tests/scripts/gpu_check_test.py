@@ -32,7 +32,8 @@ echo "[       OK ] Cuda.One (3 ms)"
 case "$*" in *memcheck*) echo "========= ERROR SUMMARY: %d errors" ;; *) echo "========= RACECHECK SUMMARY: 0 hazards displayed" ;; esac
 exit %d
 """
-BENCH = """#!/bin/sh
+RAFTER = """#!/bin/sh
+echo "$*" >>"${0%%/*}/calls"
 echo '%s'
 """
 
@@ -83,6 +84,20 @@ class GpuCheck(unittest.TestCase):
         self.assertEqual(record["sanitizers"][0]["tests_passed"], 1)
         self.assertIn("2 passed, 0 failed, 2 skipped", self.done.stdout)
 
+    def test_tests_run_side_by_side_are_counted_once(self):
+        part = 'case $* in *list_tests*) printf "Cuda.\\n  One\\n  Two\\n"; exit ;; esac\n'
+        self.write("build/tests/test_kernels", TEST_BINARY.replace("#!/bin/sh\n", "#!/bin/sh\n" + part) % (GOOD, 0))
+        record = self.run_script("--tests", "test_kernels", "--sanitizer-seconds", "0")
+        self.assertIn("running test_kernels in 2 processes", self.done.stdout)
+        self.assertEqual([record["tests"][key] for key in ("passed", "failed", "skipped")], [2, 0, 2])  # each half is GOOD
+
+    def test_one_of_several_processes_that_crashes_is_a_failure(self):
+        part = 'case $* in *list_tests*) printf "Cuda.\\n  One\\n  Two\\n"; exit ;; esac\n[ $GTEST_SHARD_INDEX = 0 ] || kill -SEGV $$\n'
+        self.write("build/tests/test_kernels", TEST_BINARY.replace("#!/bin/sh\n", "#!/bin/sh\n" + part) % (GOOD, 0))
+        record = self.run_script("--tests", "test_kernels", "--sanitizer-seconds", "0")
+        self.assertEqual(self.done.returncode, 1)
+        self.assertEqual([record["tests"][key] for key in ("passed", "failed", "skipped")], [1, 1, 1])
+
     def test_a_failed_test_fails_the_run_and_is_named(self):
         self.write("build/tests/test_kernels", TEST_BINARY % (BAD, 1))
         record = self.run_script()
@@ -115,13 +130,21 @@ class GpuCheck(unittest.TestCase):
         self.assertEqual((record["sanitizers"][0]["outcome"], record["sanitizers"][0]["faults"]), ("faults", 1))
 
     def test_a_bench_is_kept_as_it_was_printed(self):
-        self.write("build/bin/rafter", BENCH % '{"schema": "rafter.results/1", "rows": []}')
+        self.write("build/bin/rafter", RAFTER % '{"schema": "rafter.results/1", "rows": []}')
         self.run_script("--bench", "qwen2.5-1.5b", "--sanitizer-seconds", "0")
         self.assertEqual(self.done.returncode, 0, self.done.stdout + self.done.stderr)
         self.assertEqual(json.loads((self.root / "out" / "qwen2.5-1.5b.json").read_text())["rows"], [])
 
+    def test_a_machine_without_roofs_is_probed_before_the_benches_and_only_then(self):
+        for probed, probes in (("null", 1), ('"2026-12-01T00:00:00Z"', 0)):
+            (self.root / "build/bin/calls").unlink(missing_ok=True)
+            self.write("build/bin/rafter", RAFTER % ('{"devices": [{"device": "cuda:0", "probed": %s}]}' % probed))
+            self.run_script("--bench", "qwen2.5-1.5b", "--sanitizer-seconds", "0")
+            calls = (self.root / "build/bin/calls").read_text().splitlines()
+            self.assertEqual(sum(call.startswith("probe --quick") for call in calls), probes, calls)
+
     def test_a_bench_that_prints_no_json_fails_the_run(self):
-        self.write("build/bin/rafter", BENCH % "oh no")
+        self.write("build/bin/rafter", RAFTER % "oh no")
         record = self.run_script("--bench", "qwen2.5-1.5b", "--sanitizer-seconds", "0")
         self.assertEqual(self.done.returncode, 1)
         self.assertEqual(len(record["bench_failures"]), 1)

@@ -5,8 +5,9 @@
 // count. dsmem.read: each block of a cluster of two reads the other's shared memory. l2.read and l2.write by the size of the
 // set: two blocks of 512 threads on each SM sweep slices of their own over and over inside one launch, past L1, so neither
 // launches nor the first touch weigh; sizes pass one partition of L2 and the whole, and capacity.l2_near and capacity.l2 (state
-// bandwidth) are where the curve falls. Expect on an H100 or H200: L1 126 B a cycle and SM, L2 5.5 to 7 TB/s, near 9.7 TB/s on
-// an H200 up to about 28 MB.
+// bandwidth) are where the curve falls. How evenly a small set falls on L2's slices is a matter of its address, by tens of
+// percent for writes, so each sample takes a set elsewhere and the figure is the median over places. Expect on an H100 or H200:
+// L1 126 B a cycle and SM, L2 5.5 to 7 TB/s, near 9.7 TB/s on an H200 up to about 28 MB.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -105,7 +106,7 @@ __global__ void read_neighbour(int rounds, uint4* out) {
 #endif
 }
 
-constexpr int64_t kLineBytes = 128;
+constexpr int64_t kLineBytes = 128, kPlace = 4096;
 constexpr int kSliceThreads = 512, kSlicesPerSm = 2, kFlight = 8;
 
 __device__ inline uint4 load_past_l1(const uint4* from) {
@@ -115,6 +116,12 @@ __device__ inline uint4 load_past_l1(const uint4* from) {
 }
 __device__ inline void store_past_l1(uint4* to, const uint4& v) {
   asm volatile("st.global.cg.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w) : "memory");
+}
+
+// Where in `room` bytes the sample after `*count` others takes its set of `bytes`.
+int64_t place_of(int64_t room, int64_t bytes, uint32_t* count) {
+  const int64_t places = (room - bytes) / kPlace + 1;
+  return static_cast<int64_t>(scramble((*count)++) % static_cast<uint64_t>(places)) * kPlace;
 }
 
 // A block goes round its slice of `count` vectors, be they more or fewer than its threads.
@@ -155,7 +162,7 @@ __global__ void __launch_bounds__(kSliceThreads, kSlicesPerSm) sweep_slices(uint
 struct Bench {
   Probing& probing;
   GpuTimer timer;
-  Buffer memory;  // twice L2, at least 16 MiB
+  Buffer memory;  // four times L2, at least 64 MiB
   int blocks() const { return probing.info().multiprocessors; }
   template <typename T>
   T* at() const {
@@ -218,24 +225,31 @@ void add_l2_curve(Bench& b, const char* name) {
   rule.most_seconds = b.probing.quick() ? 0.04 : 0.15;
   const double factor = b.probing.quick() ? 1.5 : 1.12;
   const double traffic = b.probing.quick() ? 1e9 : 3e9;  // of a launch: from 0.1 ms on
-  for (double size = kMi; size <= static_cast<double>(b.memory.bytes()); size *= factor) {
+  uint32_t taken = 0;
+  for (double size = kMi; size <= static_cast<double>(b.memory.bytes()) / 2; size *= factor) {
     const auto lines = static_cast<uint32_t>(size / kLineBytes / blocks);
     if (lines == 0) continue;
     const uint32_t count = lines * (kLineBytes / 16);
     const double bytes = 16.0 * count * blocks, a_round = 16.0 * kSliceThreads * kFlight * blocks;
-    // Every vector of the slice at least twice.
-    const int rounds = static_cast<int>(std::max(traffic, 2 * bytes) / a_round) + 1;
-    const auto work = [&](Stream& s) {
-      launch(s, {.grid = dim3(blocks), .block = dim3(kSliceThreads)}, sweep_slices<kWrite>, b.at<uint4>(), count, rounds);
+    const int once = static_cast<int>(bytes / a_round) + 1,
+              rounds = static_cast<int>(std::max(traffic, 2 * bytes) / a_round) + 1;
+    uint4* set = b.at<uint4>();
+    const auto sweeps = [&](Stream& s, int times) {
+      launch(s, {.grid = dim3(blocks), .block = dim3(kSliceThreads)}, sweep_slices<kWrite>, set, count, times);
     };
-    b.probing.add({name, {{"bytes", bytes}}, "warm", "B/s", b.timer.rate(a_round * rounds, work, rule), {}});
+    const auto move_and_warm = [&](Stream& s) {
+      set = b.at<uint4>() + place_of(b.memory.bytes(), static_cast<int64_t>(bytes), &taken) / 16;
+      sweeps(s, once);
+    };
+    const auto work = [&](Stream& s) { sweeps(s, rounds); };
+    b.probing.add({name, {{"bytes", bytes}}, "warm", "B/s", b.timer.rate(a_round * rounds, work, rule, move_and_warm), {}});
   }
 }
 
 }  // namespace
 
 void probe_cache(Probing& probing) {
-  const int64_t bytes = std::max(16 * kMi, 2 * probing.info().l2_bytes);
+  const int64_t bytes = std::max(64 * kMi, 4 * probing.info().l2_bytes);
   Bench bench{probing, GpuTimer(probing.device()), Buffer(probing.device(), bytes)};
   fill_random(bench.timer.stream(), bench.memory);
   add_shared(bench);
