@@ -2,6 +2,7 @@
 #include "rafter/report/roofline.h"
 #include <fmt/format.h>
 
+#include "rafter/base/units.h"
 #include "rafter/engine/engine.h"
 #include "rafter/lab/lab.h"
 #include "rafter/lab/step.h"
@@ -47,11 +48,11 @@ LabResult roofline_lab(const LabOptions& options, const ProbeProgress& progress)
   for (const MathUnit unit : {MathUnit::bf16, MathUnit::fp32}) {
     const auto rate = m.rate(unit);
     if (!bandwidth || !rate) continue;
-    opening.blocks.emplace_back(Paragraph{
-        fmt::format("The ridge of {} lies at {:.0f} FLOP a byte here: {:.3g} FLOP/s over {:.3g} B/s. A matmul of m rows does "
-                    "about m FLOPs for each byte "
-                    "of bf16 weights, so that decoding one token (m = 1) is {:.0f} times too far left to need the arithmetic.",
-                    name(unit), *rate / *bandwidth, *rate, *bandwidth, *rate / *bandwidth)});
+    opening.blocks.emplace_back(Paragraph{fmt::format(
+        "The ridge of {} lies at {:.0f} FLOP a byte here: {} over {}. A matmul of m rows does "
+        "about m FLOPs for each byte "
+        "of bf16 weights, so that decoding one token (m = 1) is {:.0f} times too far left to need the arithmetic.",
+        name(unit), *rate / *bandwidth, format_rate(*rate, "FLOP"), format_rate(*bandwidth, "B"), *rate / *bandwidth)});
   }
   result.page.sections.push_back(std::move(opening));
   result.page.sections.push_back(math_section(m));
