@@ -2,8 +2,8 @@
 // clock.
 //
 // A recording comes from CUPTI, within this process (`rafter trace MODEL`) or within another one (`rafter trace -- CMD`, by way
-// of a file: recording_file.h). Events come in no order. Whoever reads one takes them one at a time through an EventSink, so
-// that a long recording needs no more memory than what is kept of it.
+// of a file: recording_file.h). Events come in no order. Whoever reads one takes them one at a time through an RecordingSink,
+// so that a long recording needs no more memory than what is kept of it.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace rafter {
 
-enum class EventKind : uint8_t {
+enum class RecordedKind : uint8_t {
   kernel,
   copy,      // a memcpy
   fill,      // a memset
@@ -22,12 +22,12 @@ enum class EventKind : uint8_t {
   range,     // NVTX, on the host
   overhead,  // what recording itself took
 };
-std::string_view name(EventKind kind);
+std::string_view name(RecordedKind kind);
 
-struct Event {
-  EventKind kind = EventKind::kernel;
+struct RecordedEvent {
+  RecordedKind kind = RecordedKind::kernel;
   int64_t start_ns = 0, end_ns = 0;  // both 0: it was not timed
-  uint32_t name = 0;  // the number that EventSink::take_name told: a kernel's name, demangled; a call's; a range's text
+  uint32_t name = 0;  // the number that RecordingSink::take_name told: a kernel's name, demangled; a call's; a range's text
   uint32_t process = 0, thread = 0;  // thread: of the host, of what happened there
   int32_t device = -1;               // of what happened on a GPU
   uint32_t stream = 0, context = 0;
@@ -45,16 +45,16 @@ struct Event {
   uint8_t copy_kind = 0;  // CUpti_ActivityMemcpyKind: 1 host to device, 2 device to host, 8 device to device ...
 
   bool timed() const { return end_ns > 0 && end_ns >= start_ns; }
-  bool on_gpu() const { return kind == EventKind::kernel || kind == EventKind::copy || kind == EventKind::fill; }
+  bool on_gpu() const { return kind == RecordedKind::kernel || kind == RecordedKind::copy || kind == RecordedKind::fill; }
 };
 
 // Takes a recording as it is read. A name is told before the first event that has its number; numbers count from 0 within one
 // recording.
-class EventSink {
+class RecordingSink {
  public:
-  virtual ~EventSink() = default;
+  virtual ~RecordingSink() = default;
   virtual void take_name(uint32_t number, std::string_view text) = 0;
-  virtual void take(const Event& event) = 0;
+  virtual void take(const RecordedEvent& event) = 0;
 };
 
 // What is known of a recording besides its events.
