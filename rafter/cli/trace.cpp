@@ -83,6 +83,8 @@ Verb add_trace(CLI::App& app, const std::string& command_line) {
   add_integer(*command, "-b,--batch", options->batch, {1, 256}, "Sequences decoded together (default 1)");
   add_integer(*command, "-r,--repetitions", options->trace.repeats, {1, 100000}, "Times each thing is measured (default 20)");
   command->add_flag("--layers", options->layers, "A row for every layer");
+  command->add_flag("--counters", options->trace.counters,
+                    "Count bytes and pipes by the hardware as well, beside the modelled bytes");
   command->add_flag("--json", options->json, "One JSON object (rafter.trace/1), every layer on its own");
   add_execution_options(*command, options->model);
   return {command, [options, command, command_line] {

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "rafter/engine/kv_cache.h"
@@ -19,6 +20,7 @@
 namespace rafter {
 
 enum class ExecutorKind : uint8_t { eager, graph };
+inline std::string_view name(ExecutorKind kind) { return kind == ExecutorKind::graph ? "graph" : "eager"; }
 
 struct EngineOptions {
   DeviceId device = {};

@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,9 @@ struct KernelCounters {
 
   std::optional<double> dram_bytes() const;
 };
+
+// Of several kernels: sums, and percentages weighted by cycles. A quantity that one of them lacks is unknown.
+KernelCounters together(std::span<const KernelCounters> kernels);
 
 struct CounterRun {
   std::vector<KernelCounters> kernels;  // in the order of their launches

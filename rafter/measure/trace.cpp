@@ -1,6 +1,7 @@
 #include "rafter/measure/trace.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <numeric>
 
@@ -8,6 +9,7 @@
 #include "rafter/base/statistics.h"
 #include "rafter/base/units.h"
 #include "rafter/measure/op_shape.h"
+#include "rafter/measure/recorder.h"
 #include "rafter/measure/workload.h"
 
 namespace rafter {
@@ -76,15 +78,14 @@ class Tracer {
     const CostContext context{options_.context};
     for (const Program::Step& step : program_.steps()) {
       const OpView view = step.view();
-      trace_.ops.push_back({step.op->name,
-                            step.op->kind,
-                            step.op->layer,
-                            shape_text(view, context),
-                            std::string(step.kernel->name),
-                            rafter::cost(view, context),
-                            0,
-                            0,
-                            {}});
+      TracedOp op;
+      op.name = step.op->name;
+      op.kind = step.op->kind;
+      op.layer = step.op->layer;
+      op.shape = shape_text(view, context);
+      op.kernel = step.kernel->name;
+      op.cost = rafter::cost(view, context);
+      trace_.ops.push_back(std::move(op));
     }
   }
 
@@ -159,10 +160,53 @@ class Tracer {
   }
 
   void run_on_gpu() {
+    for (const ExecutorKind executor : executors()) {
+      const Statistics step = summarise(step_samples_on_gpu(executor));
+      trace_.executors.push_back({executor, step.median, step.iqr});
+    }
+    trace_.step_seconds = trace_.executors.front().seconds;
+    trace_.step_iqr = trace_.executors.front().iqr;
+    tell(filled() + (1 - filled()) / 4, "recording steps");
+    trace_.recorded = record();
+    if (trace_.recorded.why_not.empty()) {
+      take_recorded_times();
+    } else {
+      time_kinds_of_ops();
+    }
+    if (options_.counters) count();
+  }
+
+  // The engine's own first.
+  std::vector<ExecutorKind> executors() const {
+    if (!decodes()) return {ExecutorKind::eager};
+    const bool graph = engine_.options().executor == ExecutorKind::graph;
+    return graph ? std::vector{ExecutorKind::graph, ExecutorKind::eager}
+                 : std::vector{ExecutorKind::eager, ExecutorKind::graph};
+  }
+
+  void take_recorded_times() {
+    for (size_t i = 0; i < trace_.ops.size(); ++i) {
+      const RecordedOp& recorded = trace_.recorded.ops[i];
+      TracedOp& op = trace_.ops[i];
+      op.seconds = recorded.own_seconds;
+      op.iqr = recorded.iqr;
+      op.gap_seconds = recorded.gap_seconds;
+      op.hidden_seconds = recorded.hidden_seconds;
+      op.launches = recorded.kernels;
+    }
+    trace_.method = fmt::format(
+        "Times are of each op's kernels in their place, recorded by CUPTI over {} in a row and averaged over the middle half; "
+        "a "
+        "moment in which two kernels run is the earlier one's. The step is the median of {}, without the recorder.",
+        counted(trace_.recorded.repeats, "step"), what_a_step_is());
+  }
+
+  std::string what_a_step_is() const {
+    return replays() ? fmt::format("{} consecutive replays of the step's graph", kLaunches) : "whole steps launched one by one";
+  }
+
+  void time_kinds_of_ops() {
     const std::vector<std::vector<size_t>> groups = groups_of_ops();
-    const Statistics step = summarise(step_samples_on_gpu());
-    trace_.step_seconds = step.median;
-    trace_.step_iqr = step.iqr;
     for (size_t g = 0; g < groups.size(); ++g) {
       const std::vector<double> samples = group_samples(groups[g]);
       for (const size_t op : groups[g]) set_time(trace_.ops[op], samples, launches(groups[g]));
@@ -171,9 +215,76 @@ class Tracer {
     trace_.method = fmt::format(
         "Times are medians over {} of a CUDA graph that launches one kind of op for every layer in turn, at least {} "
         "launches, by events around it; an op of one instance, or whose operands all fit in L2, finds them there. The step is "
-        "the median of {}.",
-        counted(options_.repeats, "run"), kLaunches,
-        replays() ? fmt::format("{} consecutive replays of the step's graph", kLaunches) : "whole steps launched one by one");
+        "the median of {}. Kernels were not recorded in their place: {}.",
+        counted(options_.repeats, "run"), kLaunches, what_a_step_is(), trace_.recorded.why_not);
+  }
+
+  void launch_op(size_t op) {
+    const Program::Step& step = program_.steps()[op];
+    step.kernel->launch(step.view(), engine_.stream());
+  }
+
+  RecordedStep record() {
+    RecordedStep nothing;
+    const std::unique_ptr<Recorder> recorder = make_recorder(engine_.options().device, nothing.why_not);
+    if (!recorder) return nothing;
+    Stream& stream = engine_.stream();
+    GpuActivities tagged, repeats;
+    prepare_run();
+    recorder->start(tagged);
+    for (size_t op = 0; op < program_.steps().size(); ++op) {
+      recorder->push_tag(op + 1);
+      launch_op(op);
+      recorder->pop_tag();
+    }
+    stream.synchronize();
+    recorder->stop();
+
+    prepare_run();
+    recorder->start(repeats);
+    // Captured anew: the recorder tells a graph's kernels apart where it saw the graph being made.
+    const std::unique_ptr<Graph> graph = replays() ? captured() : nullptr;
+    for (int64_t i = 0; i < kLaunches; ++i) graph ? graph->launch(stream) : program_.run(stream);
+    stream.synchronize();
+    recorder->stop();
+    return join_step(tagged, repeats, trace_.ops.size());
+  }
+
+  // Inputs in place, and nothing under way that a recorder or a counter would see.
+  void prepare_run() {
+    rewind();
+    engine_.stream().synchronize();
+  }
+
+  std::unique_ptr<Graph> captured() {
+    Stream& stream = engine_.stream();
+    stream.begin_capture();
+    program_.run(stream);
+    return stream.end_capture();
+  }
+
+  // Ops are counted in a step launched one by one; how many kernels each launches, the recording says.
+  void count() {
+    if (!trace_.recorded.why_not.empty()) {
+      trace_.no_counters = "kernels could not be told apart: " + trace_.recorded.why_not;
+      return;
+    }
+    int64_t kernels = 0;
+    for (const TracedOp& op : trace_.ops) kernels += static_cast<int64_t>(op.launches.size());
+    prepare_run();
+    const CounterRun run =
+        count_kernels(device(engine_.options().device), 2 * kernels + 16, [&] { program_.run(engine_.stream()); });
+    trace_.no_counters = run.why_not;
+    if (run.why_not.empty() && static_cast<int64_t>(run.kernels.size()) != kernels) {
+      trace_.no_counters = fmt::format("{} kernels were counted where a step has {}", run.kernels.size(), kernels);
+    }
+    if (!trace_.no_counters.empty()) return;
+    auto next = run.kernels.begin();
+    for (TracedOp& op : trace_.ops) {
+      const auto end = next + static_cast<std::ptrdiff_t>(op.launches.size());
+      if (next != end) op.counters = together({next, end});
+      next = end;
+    }
   }
 
   bool replays() const { return decodes() && engine_.options().executor == ExecutorKind::graph; }
@@ -206,22 +317,20 @@ class Tracer {
     rewind();
     stream.begin_capture();
     for (int64_t round = 0; round < rounds(group); ++round) {
-      for (const size_t op : group) {
-        const Program::Step& step = program_.steps()[op];
-        step.kernel->launch(step.view(), stream);
-      }
+      for (const size_t op : group) launch_op(op);
     }
     const std::unique_ptr<Graph> graph = stream.end_capture();
     return event_samples([] {}, [&] { graph->launch(stream); });
   }
 
-  std::vector<double> step_samples_on_gpu() {
+  std::vector<double> step_samples_on_gpu(ExecutorKind executor) {
     Stream& stream = engine_.stream();
+    const bool graph = executor == ExecutorKind::graph;
     const int64_t steps = decodes() ? kLaunches : 1;
     std::vector<double> samples = event_samples([&] { rewind(); },
                                                 [&] {
                                                   for (int64_t i = 0; i < steps; ++i) {
-                                                    replays() ? program_.replay(stream) : program_.run(stream);
+                                                    graph ? program_.replay(stream) : program_.run(stream);
                                                   }
                                                 });
     for (double& sample : samples) sample /= static_cast<double>(steps);
@@ -262,6 +371,12 @@ class Tracer {
 
 }  // namespace
 
+double StepTrace::op_gap_seconds() const {
+  double sum = 0;
+  for (const TracedOp& op : ops) sum += op.gap_seconds;
+  return sum;
+}
+
 double StepTrace::op_seconds() const {
   double sum = 0;
   for (const TracedOp& op : ops) sum += op.seconds;
@@ -299,6 +414,14 @@ std::vector<TraceGroup> fold(const StepTrace& trace) {
     found->total.cost += op.cost;
     found->total.seconds += op.seconds;
     found->total.iqr += op.iqr;
+    found->total.gap_seconds += op.gap_seconds;
+    found->total.hidden_seconds += op.hidden_seconds;
+    if (found->total.counters && op.counters) {
+      const std::array<KernelCounters, 2> both = {*found->total.counters, *op.counters};
+      found->total.counters = together(both);
+    } else {
+      found->total.counters.reset();
+    }
     found->total.floor = sum(found->total.floor, op.floor);
   }
   return groups;

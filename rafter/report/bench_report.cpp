@@ -12,8 +12,6 @@ namespace rafter {
 
 namespace {
 
-std::string_view executor_name(ExecutorKind kind) { return kind == ExecutorKind::graph ? "graph" : "eager"; }
-
 Statistics rates(const BenchResult& result) {
   std::vector<double> rates;
   for (const double seconds : result.seconds) rates.push_back(result.tokens() / seconds);
@@ -54,7 +52,7 @@ Table bench_table(const BenchSubject& subject, std::span<const BenchResult> resu
     std::vector<std::string> cells = {
         fmt::format("{} {}", subject.model, name(subject.dtype)), format_capacity(subject.weight_bytes),
         fmt::format("{:.2f} M", static_cast<double>(subject.parameters) / 1e6), to_string(subject.device)};
-    cells.push_back(cpu ? std::to_string(subject.threads) : std::string(executor_name(subject.executor)));
+    cells.push_back(cpu ? std::to_string(subject.threads) : std::string(name(subject.executor)));
     if (batched) cells.push_back(std::to_string(result.batch));
     cells.push_back(name(result.test));
     cells.push_back(fmt::format("{:.2f}", rate.mean) + (rate.samples > 1 ? fmt::format(" ± {:.2f}", rate.sigma) : ""));
@@ -84,8 +82,8 @@ Table bench_csv(const BenchSubject& subject, std::span<const BenchResult> result
     table.add(
         {std::string(build_info().commit), to_string(subject.device), fmt::format("{} {}", subject.model, name(subject.dtype)),
          std::to_string(subject.weight_bytes), std::to_string(subject.parameters), cpu ? std::to_string(subject.threads) : "",
-         std::string(executor_name(decode ? subject.executor : ExecutorKind::eager)), std::to_string(result.batch),
-         name(result.test), std::to_string(decode ? 0 : result.test.tokens), std::to_string(decode ? result.test.tokens : 0),
+         std::string(name(decode ? subject.executor : ExecutorKind::eager)), std::to_string(result.batch), name(result.test),
+         std::to_string(decode ? 0 : result.test.tokens), std::to_string(decode ? result.test.tokens : 0),
          std::to_string(result.test.depth), fmt::format("{:.0f}", seconds.mean * 1e9), spread(seconds, 1e9),
          fmt::format("{:.6f}", rate.mean), spread(rate, 1), reached ? fmt::format("{:.6f}", *reached) : ""});
   }
@@ -111,7 +109,7 @@ std::vector<ResultRow> bench_rows(const BenchSubject& subject, std::span<const B
     if (result.floor) row.floor_s = result.floor->seconds;
     row.fraction = fraction(result);
     row.model = subject.model;
-    row.executor = executor_name(decode ? subject.executor : ExecutorKind::eager);
+    row.executor = name(decode ? subject.executor : ExecutorKind::eager);
     row.batch = result.batch;
     row.context = result.test.depth;
     if (seconds.median > 0) row.tokens_per_s = result.tokens() / seconds.median;

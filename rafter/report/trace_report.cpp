@@ -22,28 +22,98 @@ std::string of_roof(const std::optional<Floor>& floor, double seconds) {
   return fraction ? fmt::format("{:.1f}", 100 * *fraction) : "-";
 }
 
-std::vector<std::string> numbers(const Cost& cost, const std::optional<Floor>& floor, double seconds, double step_seconds) {
-  return {format_bytes(cost.bytes()),   cost.flops() > 0 ? format_si(cost.flops(), "FLOP") : "-",
-          format_seconds(seconds),      per_second(cost.bytes(), seconds, 1e9),
-          share(seconds, step_seconds), floor ? format_seconds(floor->seconds) : "-",
-          of_roof(floor, seconds)};
+// A row's numbers.
+struct Numbers {
+  const Cost& cost;
+  const std::optional<Floor>& floor;
+  double seconds = 0, gap_seconds = 0;
+};
+
+class OpTable {
+ public:
+  OpTable(const StepTrace& trace, bool layers) : trace_(trace), table_(columns(trace, layers)) {}
+
+  void add(const std::string& name, const std::string& layer, const std::string& shape, const Numbers& n,
+           const std::string& kernel = {}) {
+    std::vector<std::string> cells = {name,
+                                      layer,
+                                      shape,
+                                      format_bytes(n.cost.bytes()),
+                                      n.cost.flops() > 0 ? format_si(n.cost.flops(), "FLOP") : "-",
+                                      format_seconds(n.seconds),
+                                      per_second(n.cost.bytes(), n.seconds, 1e9),
+                                      share(n.seconds, trace_.step_seconds)};
+    if (trace_.is_recorded()) cells.push_back(format_seconds(n.gap_seconds));
+    cells.push_back(n.floor ? format_seconds(n.floor->seconds) : "-");
+    cells.push_back(of_roof(n.floor, n.seconds));
+    cells.push_back(kernel);
+    table_.add(std::move(cells));
+  }
+  void add(const TracedOp& op, const std::string& layer) {
+    add(op.name, layer, op.shape, {op.cost, op.floor, op.seconds, op.gap_seconds}, op.kernel);
+  }
+  std::string text() const { return table_.text(); }
+
+ private:
+  static std::vector<Column> columns(const StepTrace& trace, bool layers) {
+    std::vector<Column> columns = {{"op"},
+                                   {layers ? "layer" : "layers", Align::right},
+                                   {"shape"},
+                                   {"bytes", Align::right},
+                                   {"FLOPs", Align::right},
+                                   {"time", Align::right},
+                                   {"GB/s", Align::right},
+                                   {"share", Align::right}};
+    if (trace.is_recorded()) columns.push_back({"gap before", Align::right});
+    columns.push_back({"floor", Align::right});
+    columns.push_back({"% of roof", Align::right});
+    columns.push_back({"kernel"});
+    return columns;
+  }
+
+  const StepTrace& trace_;
+  Table table_;
+};
+
+std::string percent(const std::optional<double>& value) { return value ? fmt::format("{:.0f}%", *value) : "-"; }
+std::string bytes(const std::optional<double>& value) { return value ? format_bytes(*value) : "-"; }
+
+// What the hardware counted, beside what the op must move.
+std::string counters_text(const StepTrace& trace) {
+  Table table({{"op"},
+               {"modelled", Align::right},
+               {"DRAM read", Align::right},
+               {"DRAM written", Align::right},
+               {"of modelled", Align::right},
+               {"L2", Align::right},
+               {"tensor pipe", Align::right},
+               {"occupancy", Align::right}});
+  for (const TraceGroup& group : fold(trace)) {
+    const TracedOp& op = group.total;
+    if (!op.counters) continue;
+    const KernelCounters& c = *op.counters;
+    const auto dram = c.dram_bytes();
+    table.add({op.name, format_bytes(op.cost.bytes()), bytes(c.dram_bytes_read), bytes(c.dram_bytes_written),
+               dram && op.cost.bytes() > 0 ? fmt::format("{:.2f}", *dram / op.cost.bytes()) : "-", bytes(c.l2_bytes),
+               percent(c.tensor_percent), percent(c.occupancy_percent)});
+  }
+  return "\nCounted by the hardware, kernel by kernel with the caches as the one before left them:\n\n" + table.text();
+}
+
+std::string counters_or_why(const StepTrace& trace) {
+  return trace.no_counters.empty() ? counters_text(trace) : "\nNo counters: " + trace.no_counters + ".\n";
+}
+
+std::string executors_text(const StepTrace& trace) {
+  std::string text;
+  for (const ExecutorTime& time : trace.executors) {
+    text += fmt::format("{}{} {} (IQR {})", text.empty() ? "Through each executor: " : ", ", name(time.executor),
+                        format_seconds(time.seconds), format_seconds(time.iqr));
+  }
+  return text.empty() ? text : text + ".\n";
 }
 
 std::string layer_text(int layer) { return layer < 0 ? "-" : std::to_string(layer); }
-
-void add_op(Table& table, const TracedOp& op, const std::string& layer, double step_seconds) {
-  std::vector<std::string> cells = {op.name, layer, op.shape};
-  for (std::string& cell : numbers(op.cost, op.floor, op.seconds, step_seconds)) cells.push_back(std::move(cell));
-  cells.push_back(op.kernel);
-  table.add(std::move(cells));
-}
-
-void add_line(Table& table, const char* title, const Cost& cost, const std::optional<Floor>& floor, double seconds,
-              double step_seconds) {
-  std::vector<std::string> cells = {title, "", ""};
-  for (std::string& cell : numbers(cost, floor, seconds, step_seconds)) cells.push_back(std::move(cell));
-  table.add(std::move(cells));
-}
 
 std::string what(const StepTrace& trace) {
   const std::string step = trace.options.prefill > 0 ? "prefill of " + counted(trace.options.prefill, "token")
@@ -52,38 +122,59 @@ std::string what(const StepTrace& trace) {
   return fmt::format("{} at a context of {}", step, counted(trace.options.context, "token"));
 }
 
+Json recorded_json(const StepTrace& trace) {
+  if (!trace.is_recorded()) return nullptr;
+  return {{"steps", trace.recorded.repeats},
+          {"time_s", number_or_null(trace.recorded.seconds)},
+          {"iqr_s", number_or_null(trace.recorded.iqr)},
+          {"ops_s", number_or_null(trace.op_seconds())},
+          {"gaps_s", number_or_null(trace.op_gap_seconds())},
+          {"between_s", number_or_null(trace.recorded.between_seconds)}};
+}
+
+void add_recorded(Json& json, const TracedOp& op) {
+  json["gap_s"] = number_or_null(op.gap_seconds);
+  json["hidden_s"] = number_or_null(op.hidden_seconds);
+  json["launches"] = op.launches;
+}
+
+Json counters_json(const KernelCounters& c) {
+  const auto number = [](const std::optional<double>& value) { return value ? number_or_null(*value) : Json(nullptr); };
+  return {{"time_s", number(c.seconds)},
+          {"dram_bytes_read", number(c.dram_bytes_read)},
+          {"dram_bytes_written", number(c.dram_bytes_written)},
+          {"l2_bytes", number(c.l2_bytes)},
+          {"l2_fabric_bytes", number(c.l2_fabric_bytes)},
+          {"l1_bytes", number(c.l1_bytes)},
+          {"tensor_percent", number(c.tensor_percent)},
+          {"occupancy_percent", number(c.occupancy_percent)},
+          {"active_percent", number(c.active_percent)},
+          {"local_loads", number(c.local_loads)}};
+}
+
 }  // namespace
 
 std::string trace_text(const Engine& engine, const StepTrace& trace, bool layers) {
-  Table table({{"op"},
-               {layers ? "layer" : "layers", Align::right},
-               {"shape"},
-               {"bytes", Align::right},
-               {"FLOPs", Align::right},
-               {"time", Align::right},
-               {"GB/s", Align::right},
-               {"share", Align::right},
-               {"floor", Align::right},
-               {"% of roof", Align::right},
-               {"kernel"}});
+  OpTable table(trace, layers);
   if (layers) {
-    for (const TracedOp& op : trace.ops) add_op(table, op, layer_text(op.layer), trace.step_seconds);
+    for (const TracedOp& op : trace.ops) table.add(op, layer_text(op.layer));
   } else {
     for (const TraceGroup& group : fold(trace)) {
-      add_op(table, group.total, group.total.layer < 0 ? "-" : fmt::format("x{}", group.count), trace.step_seconds);
+      table.add(group.total, group.total.layer < 0 ? "-" : fmt::format("x{}", group.count));
     }
   }
   const Cost total = trace.cost();
-  add_line(table, "sum of the ops", total, trace.op_floor(), trace.op_seconds(), trace.step_seconds);
-  add_line(table, "the step as a whole", total, trace.floor, trace.step_seconds, trace.step_seconds);
+  table.add("sum of the ops", "", "", {total, trace.op_floor(), trace.op_seconds(), trace.op_gap_seconds()});
+  table.add("the step as a whole", "", "", {total, trace.floor, trace.step_seconds});
   const bool overlap = trace.gap_seconds() < 0 && engine.options().device.kind == DeviceKind::cuda;
   const std::string spread = trace.options.repeats > 1 ? fmt::format(" (IQR {})", format_seconds(trace.step_iqr)) : "";
   const double rate = trace.step_seconds > 0 ? static_cast<double>(trace.tokens) / trace.step_seconds : 0;
-  return fmt::format("{} {} on {}: {}\n\n{}\nThe step takes {}{}: {:.1f} tokens/s. Step less sum: {} ({}){}\n{}\n",
+  return fmt::format("{} {} on {}: {}\n\n{}\nThe step takes {}{}: {:.1f} tokens/s. Step less sum: {} ({}){}\n{}{}\n",
                      engine.config().name, name(engine.checkpoint().dtype()), to_string(engine.options().device), what(trace),
                      table.text(), format_seconds(trace.step_seconds), spread, rate, format_seconds(trace.gap_seconds()),
                      share(trace.gap_seconds(), trace.step_seconds), overlap ? ": ops overlap in the step." : ".",
-                     trace.method);
+                     executors_text(trace), trace.method) +
+         (trace.options.counters ? counters_or_why(trace) : std::string());
 }
 
 std::string trace_json(const Engine& engine, const StepTrace& trace, const std::string& command) {
@@ -95,7 +186,7 @@ std::string trace_json(const Engine& engine, const StepTrace& trace, const std::
   };
   Json json = {{"schema", "rafter.trace/1"}, {"model", engine.config().name}, {"dtype", name(engine.checkpoint().dtype())}};
   json["device"] = to_string(engine.options().device);
-  json["executor"] = engine.options().executor == ExecutorKind::graph ? "graph" : "eager";
+  json["executor"] = name(engine.options().executor);
   json["commit"] = build_info().commit;
   json["dirty"] = build_info().dirty;
   json["command"] = command;
@@ -110,6 +201,13 @@ std::string trace_json(const Engine& engine, const StepTrace& trace, const std::
                   {"bytes", trace.cost().bytes()},
                   {"flops", trace.cost().flops()}};
   add_floor(json["step"], trace.floor, trace.step_seconds);
+  json["executors"] = Json::array();
+  for (const ExecutorTime& time : trace.executors) {
+    json["executors"].push_back(
+        {{"executor", name(time.executor)}, {"time_s", number_or_null(time.seconds)}, {"iqr_s", number_or_null(time.iqr)}});
+  }
+  json["recorded"] = recorded_json(trace);
+  json["no_counters"] = trace.options.counters && !trace.no_counters.empty() ? Json(trace.no_counters) : Json(nullptr);
   json["method"] = trace.method;
   json["ops"] = Json::array();
   for (const TracedOp& op : trace.ops) {
@@ -124,6 +222,8 @@ std::string trace_json(const Engine& engine, const StepTrace& trace, const std::
                            {"time_s", number_or_null(op.seconds)},
                            {"iqr_s", number_or_null(op.iqr)}});
     add_floor(json["ops"].back(), op.floor, op.seconds);
+    if (trace.is_recorded()) add_recorded(json["ops"].back(), op);
+    if (op.counters) json["ops"].back()["counters"] = counters_json(*op.counters);
   }
   return to_text(json);
 }
