@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
+#include <functional>
 #include <string>
 
 #include "rafter/device/tensor.h"
@@ -10,18 +10,17 @@
 
 namespace rafter {
 
-class Recorder {
- public:
-  virtual ~Recorder() = default;
-  // From here to stop(), kernels, copies and fills go to `sink`, all of them by the time stop() returns.
-  virtual void start(RecordingSink& sink) = 0;
-  virtual void stop() = 0;
-  // What is launched on this thread between the two has that number as its tag; they nest.
-  virtual void push_tag(uint64_t tag) = 0;
-  virtual void pop_tag() = 0;
-};
+// Calls `work`, which waits for all that it launches: kernels, copies and fills are in the sink when this returns. Empty, or
+// why nothing could be recorded and the remedy (the CPU, no CUPTI, another profiler); `work` is not called then.
+std::string record_gpu(DeviceId device, RecordingSink& sink, const std::function<void()>& work);
 
-// Null, and why with the remedy in `why_not`, where there is nothing to record with: the CPU, no CUPTI, another profiler.
-std::unique_ptr<Recorder> make_recorder(DeviceId device, std::string& why_not);
+// The same, with what is launched between begin(n) and end() tagged n.
+class LaunchTags {
+ public:
+  virtual ~LaunchTags() = default;
+  virtual void begin(uint64_t tag) = 0;
+  virtual void end() = 0;
+};
+std::string record_gpu_tagged(DeviceId device, RecordingSink& sink, const std::function<void(LaunchTags&)>& work);
 
 }  // namespace rafter

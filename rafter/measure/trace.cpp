@@ -225,29 +225,28 @@ class Tracer {
   }
 
   RecordedStep record() {
-    RecordedStep nothing;
-    const std::unique_ptr<Recorder> recorder = make_recorder(engine_.options().device, nothing.why_not);
-    if (!recorder) return nothing;
+    const DeviceId device = engine_.options().device;
     Stream& stream = engine_.stream();
     GpuActivities tagged, repeats;
+    RecordedStep nothing;
     prepare_run();
-    recorder->start(tagged);
-    for (size_t op = 0; op < program_.steps().size(); ++op) {
-      recorder->push_tag(op + 1);
-      launch_op(op);
-      recorder->pop_tag();
-    }
-    stream.synchronize();
-    recorder->stop();
-
+    nothing.why_not = record_gpu_tagged(device, tagged, [&](LaunchTags& tags) {
+      for (size_t op = 0; op < program_.steps().size(); ++op) {
+        tags.begin(op + 1);
+        launch_op(op);
+        tags.end();
+      }
+      stream.synchronize();
+    });
+    if (!nothing.why_not.empty()) return nothing;
     prepare_run();
-    recorder->start(repeats);
-    // Captured anew: the recorder tells a graph's kernels apart where it saw the graph being made.
-    const std::unique_ptr<Graph> graph = replays() ? captured() : nullptr;
-    for (int64_t i = 0; i < kLaunches; ++i) graph ? graph->launch(stream) : program_.run(stream);
-    stream.synchronize();
-    recorder->stop();
-    return join_step(tagged, repeats, trace_.ops.size());
+    nothing.why_not = record_gpu(device, repeats, [&] {
+      // Captured anew: the recorder tells a graph's kernels apart where it saw the graph being made.
+      const std::unique_ptr<Graph> graph = replays() ? captured() : nullptr;
+      for (int64_t i = 0; i < kLaunches; ++i) graph ? graph->launch(stream) : program_.run(stream);
+      stream.synchronize();
+    });
+    return nothing.why_not.empty() ? join_step(tagged, repeats, trace_.ops.size()) : nothing;
   }
 
   // Inputs in place, and nothing under way that a recorder or a counter would see.
