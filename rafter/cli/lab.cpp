@@ -19,7 +19,7 @@ namespace rafter {
 namespace {
 
 struct LabVerbOptions {
-  std::string name, device, folder, model;
+  std::string name, device, folder, model, model_file;
   bool quick = false, json = false;
 };
 
@@ -33,10 +33,11 @@ int list_labs() {
 LabResult measured(const Lab& lab, const LabVerbOptions& options, const std::string& line) {
   const DeviceId id = options.device.empty() ? default_device() : parse_device(options.device);
   Progress progress(fmt::format("lab {}", lab.name));
-  LabResult result = lab.run({id, options.quick, options.model}, [&](double fraction, const std::string& what) {
-    if (interrupted()) throw Interrupted{};
-    progress.update(fraction, what);
-  });
+  LabResult result =
+      lab.run({id, options.quick, options.model, options.model_file}, [&](double fraction, const std::string& what) {
+        if (interrupted()) throw Interrupted{};
+        progress.update(fraction, what);
+      });
   result.measured.commit = build_info().commit;
   result.measured.date = utc_date(static_cast<int64_t>(std::time(nullptr)));
   result.measured.command = line;
@@ -73,6 +74,7 @@ Verb add_lab(CLI::App& app, const std::string& command_line) {
       "Examples:\n"
       "  rafter lab\n"
       "  rafter lab memory --out report\n"
+      "  rafter lab one-token --random-weights qwen2.5-0.5b\n"
       "  rafter lab threads --device cpu --quick --json");
   auto options = std::make_shared<LabVerbOptions>();
   command->add_option("name", options->name, "The chapter")->type_name("NAME");
@@ -80,6 +82,9 @@ Verb add_lab(CLI::App& app, const std::string& command_line) {
       ->type_name("DEVICE");
   command->add_option("--random-weights", options->model, "The model of chapters that run one, by the name of its config")
       ->type_name("NAME");
+  command->add_option("-m,--model", options->model_file, "The same: a GGUF file or a folder of safetensors")
+      ->type_name("PATH")
+      ->excludes("--random-weights");
   command->add_flag("--quick", options->quick, "Fewer points and samples");
   command->add_flag("--json", options->json, "One JSON object (rafter.lab/1)");
   command->add_option("--out", options->folder, "Write NAME.html, NAME.json and NAME.txt there as well")->type_name("FOLDER");

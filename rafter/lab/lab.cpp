@@ -11,6 +11,7 @@ constexpr Lab kLabs[] = {
     {"threads", 2, "A first kernel against the DRAM roof: blocks, grids, occupancy, divergence", threads_lab},
     {"memory", 3, "Every level of the memory: latency, bandwidth, capacity", memory_lab},
     {"roofline", 4, "The roofs, and the kernels of a language model under them", roofline_lab},
+    {"one-token", 15, "Every kernel of one decode step: what it does, what it takes, and where the rest goes", one_token_lab},
 };
 
 }  // namespace

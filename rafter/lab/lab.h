@@ -17,7 +17,8 @@ namespace rafter {
 struct LabOptions {
   DeviceId device;
   bool quick = false;
-  std::string model = {};  // of chapters that run one: a name for --random-weights; empty: the chapter's choice
+  std::string model = {};       // of chapters that run one: a name for --random-weights; empty: the chapter's choice
+  std::string model_file = {};  // or a file or folder of a real one
 };
 
 struct LabResult {
@@ -43,5 +44,6 @@ std::string lab_json(const Lab& lab, const LabResult& result);
 LabResult threads_lab(const LabOptions& options, const ProbeProgress& progress);
 LabResult memory_lab(const LabOptions& options, const ProbeProgress& progress);
 LabResult roofline_lab(const LabOptions& options, const ProbeProgress& progress);
+LabResult one_token_lab(const LabOptions& options, const ProbeProgress& progress);
 
 }  // namespace rafter

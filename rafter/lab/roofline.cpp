@@ -1,29 +1,19 @@
 // Chapter 4: the roofs of this machine, and a language model's kernels under them.
 #include "rafter/report/roofline.h"
+
 #include <fmt/format.h>
 
 #include "rafter/base/units.h"
-#include "rafter/engine/engine.h"
 #include "rafter/lab/lab.h"
 #include "rafter/lab/step.h"
-#include "rafter/machine/floor.h"
-#include "rafter/machine/store.h"
-#include "rafter/measure/profiles/rafter_json.h"
 #include "rafter/report/machine_page.h"
 
 namespace rafter {
 
 namespace {
 
-// What was kept of this device, unless it was quick and the chapter is not.
-Machine roofs_of(const LabOptions& options, const ProbeProgress& progress) {
-  Device& target = device(options.device);
-  if (auto known = known_machine(target.info()); known && (options.quick || !known->quick)) return *known;
-  return run_probes(target, probes(options.device.kind), options.quick, progress);
-}
-
-void place_step(LabResult& result, const LabOptions& options, const TracedStep& step, const ProbeProgress& progress) {
-  Roofline placed = place_kernels(traced_step(options, step, progress), result.measured);
+void place_step(LabResult& result, const LabOptions& options, const StepChoice& step, const ProbeProgress& progress) {
+  Roofline placed = place_kernels(traced_step(options, step, result.measured, progress).profile, result.measured);
   if (result.kernels.empty()) result.kernels = roofline_json(placed);
   Page page = roofline_page(placed);
   for (Section& section : page.sections) {
@@ -36,7 +26,7 @@ void place_step(LabResult& result, const LabOptions& options, const TracedStep& 
 
 LabResult roofline_lab(const LabOptions& options, const ProbeProgress& progress) {
   LabResult result;
-  result.measured = roofs_of(options, progress);
+  result.measured = roofs_for(options, progress);
   const Machine& m = result.measured;
   result.page = {"The roofline", m.device.name, {}};
   Section opening{"What is asked", {}};
