@@ -5,7 +5,7 @@ function(rafter_layer name)
   cmake_parse_arguments(ARG "" "" "DEPS;LINK" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/rafter/${name}/*.cpp)
   file(GLOB_RECURSE cuda_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/rafter/${name}/*.cu)
-  list(FILTER sources EXCLUDE REGEX "/rafter/cli/main/")  # a program's main() is no part of a library
+  list(FILTER sources EXCLUDE REGEX "/rafter/cli/main/|/rafter/measure/inject/")  # a program and a library of their own
   if(RAFTER_WITH_CUDA)
     list(APPEND sources ${cuda_sources})
   else()

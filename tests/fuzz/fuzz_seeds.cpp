@@ -1,6 +1,6 @@
-// Usage: fuzz_seeds FOLDER. Writes FOLDER/{gguf,safetensors,tokenizer_json,ncu_csv,profile_json}/*: valid files, small so that
-// the fuzzer is quick. Each is read before it is written: a seed that a reader refuses at its first line leads the fuzzer
-// nowhere.
+// Usage: fuzz_seeds FOLDER. Writes FOLDER/{gguf,safetensors,tokenizer_json,ncu_csv,profile_json,recording}/*: valid files,
+// small so that the fuzzer is quick. Each is read before it is written: a seed that a reader refuses at its first line leads
+// the fuzzer nowhere.
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -11,8 +11,11 @@
 #include "rafter/measure/profiles/ncu_csv.h"
 #include "rafter/measure/profiles/pytorch_trace.h"
 #include "rafter/measure/profiles/rafter_json.h"
+#include "rafter/measure/recording/recording_file.h"
+#include "rafter/measure/recording/recording_writer.h"
 #include "tests/support/gguf_writer.h"
 #include "tests/support/profile_files.h"
+#include "tests/support/recording_events.h"
 #include "tests/support/tiny_model.h"
 
 namespace {
@@ -163,6 +166,25 @@ void write_profile_json(const fs::path& folder) {
   write(folder / "results.json", results);
 }
 
+void write_recording(const fs::path& folder) {
+  const fs::path path = folder / "every_kind.rec";
+  fs::create_directories(folder);
+  fs::remove(path);
+  RecordingNote about;
+  about.command = "python train.py";
+  about.device = "NVIDIA H200";
+  {
+    RecordingWriter writer(path.c_str());
+    writer.write_note(about);
+    writer.take_name(0, "kernel<int>(float*)");
+    writer.take_name(1, "cudaLaunchKernel");
+    for (int i = 0; i < 20; ++i) writer.take(test::made_up_event(i, 2));
+    writer.close(about);
+  }
+  test::KeepingSink sink;
+  read_recording(path.string(), sink);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) try {
@@ -175,6 +197,7 @@ int main(int argc, char** argv) try {
   write_tokenizers(fs::path(argv[1]) / "tokenizer_json");
   write_ncu_tables(fs::path(argv[1]) / "ncu_csv");
   write_profile_json(fs::path(argv[1]) / "profile_json");
+  write_recording(fs::path(argv[1]) / "recording");
 } catch (const std::exception& error) {
   std::cerr << "fuzz_seeds: a seed is not valid: " << error.what() << '\n';
   return 1;

@@ -44,6 +44,7 @@ struct RecordedEvent {
   int64_t bytes = 0;
   uint8_t copy_kind = 0;  // CUpti_ActivityMemcpyKind: 1 host to device, 2 device to host, 8 device to device ...
 
+  bool operator==(const RecordedEvent&) const = default;
   bool timed() const { return end_ns > 0 && end_ns >= start_ns; }
   bool on_gpu() const { return kind == RecordedKind::kernel || kind == RecordedKind::copy || kind == RecordedKind::fill; }
 };
