@@ -8,6 +8,7 @@
 #include <cupti_profiler_target.h>
 #include <cupti_range_profiler.h>
 #include <cupti_target.h>
+#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <array>
@@ -53,9 +54,14 @@ constexpr Quantity kQuantities[] = {
      {"smsp__inst_executed_op_local_ld.sum", "sm__inst_executed_op_local_ld.sum"}},
 };
 
-// The functions of the Range Profiler, found by name; a null one means that this CUPTI is older than 12.6.
+template <typename Function>
+Function in_library(const char* name) {
+  return reinterpret_cast<Function>(::dlsym(cupti().library, name));
+}
+
+// The functions of the Range Profiler, found by name; a null one means that this CUPTI is older than CUDA 12.6.
 struct Api {
-#define RAFTER_CUPTI(name) decltype(&::name) name = cupti_function<decltype(&::name)>(#name)
+#define RAFTER_CUPTI(name) decltype(&::name) name = in_library<decltype(&::name)>(#name)
   RAFTER_CUPTI(cuptiDeviceGetChipName);
   RAFTER_CUPTI(cuptiProfilerInitialize);
   RAFTER_CUPTI(cuptiProfilerGetCounterAvailability);
@@ -100,7 +106,9 @@ void check_cupti(CUptiResult result, const std::string& call) {
         "the driver lets only administrators read hardware counters; load the module nvidia with "
         "NVreg_RestrictProfilingToAdminUsers=0, or run with CAP_SYS_ADMIN"};
   }
-  throw Refusal{fmt::format("{}: {}", call, cupti_error_text(static_cast<int>(result)))};
+  const char* text = nullptr;
+  cupti().get_result_string(result, &text);
+  throw Refusal{fmt::format("{}: {}", call, text != nullptr ? text : "CUPTI gave no reason")};
 }
 
 // What the chip counts, and the image that sets it up.
@@ -295,7 +303,7 @@ size_t ranges_in(const Api& api, const std::vector<uint8_t>& data) {
 
 const Api& complete_api() {
   static const Api api;
-  if (!api.complete()) throw Refusal{cupti_missing().empty() ? "CUPTI is older than 12.6" : cupti_missing()};
+  if (!api.complete()) throw Refusal{fmt::format("{} is older than CUDA 12.6 and has no range profiler", cupti().path)};
   return api;
 }
 
@@ -306,10 +314,17 @@ std::map<std::string, std::string> counter_metrics(const std::string& chip) {
     return Metrics(complete_api(), chip, nullptr).by_quantity();
   } catch (const Refusal&) {
     return {};
+  } catch (const Error&) {  // there is no CUPTI
+    return {};
   }
 }
 
 CounterRun count_kernels(int64_t most, const std::function<void()>& work) {
+  try {
+    cupti();
+  } catch (const Error& error) {
+    return {{}, error.what()};
+  }
   try {
     const Api& api = complete_api();
     auto init = RAFTER_PARAMS(CUpti_Profiler_Initialize_Params);
