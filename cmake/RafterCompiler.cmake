@@ -15,7 +15,8 @@ endif()
 
 find_program(RAFTER_CCACHE ccache)
 if(RAFTER_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${RAFTER_CCACHE})
+  # What ccache asks for with precompiled headers.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${RAFTER_CCACHE})
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${RAFTER_CCACHE})
 endif()
 
@@ -23,6 +24,7 @@ add_library(rafter_options INTERFACE)
 # No contraction of a * b + c where it is not asked for: kernels promise the same bits from every tile size.
 target_compile_options(rafter_options INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Werror -ffp-contract=off>
+  $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>
   $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Werror --Werror=all-warnings>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # GCC 12 warns falsely at "literal" + std::string (GCC bug 105651).

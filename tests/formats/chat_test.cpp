@@ -140,7 +140,8 @@ TEST(ChatFormat, OthersAreNamed) {
   };
   for (const auto& [what, text] : others) {
     SCOPED_TRACE(what);
-    expect_input_error([&] { recognise_chat_format(text); }, {"chat template", "--chat-template", "qwen3"});
+    expect_input_error([template_text = text] { recognise_chat_format(template_text); },
+                       {"chat template", "--chat-template", "qwen3"});
   }
   expect_input_error([] { recognise_chat_format("{{ 'USER: ' }}"); }, {"{{ 'USER: ' }}"});
 }

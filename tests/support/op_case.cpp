@@ -255,11 +255,11 @@ OpCase attention_case(const AttentionSpec& s) {
 
 std::vector<OpCase> attention_cases(OpKind kind) {
   std::vector<OpCase> all;
-  for (const auto& [activation, cache] :
+  for (const auto& types :
        {std::pair{DType::f32, DType::f32}, {DType::f32, DType::f16}, {DType::bf16, DType::bf16}, {DType::f16, DType::f16}}) {
     const auto add = [&](std::vector<int64_t> lengths, int64_t tokens, int64_t q, int64_t kv, int64_t dim, double scale = 1,
                          bool padding = false) {
-      all.push_back(attention_case({kind, std::move(lengths), tokens, q, kv, dim, activation, cache, scale, padding}));
+      all.push_back(attention_case({kind, std::move(lengths), tokens, q, kv, dim, types.first, types.second, scale, padding}));
     };
     if (kind == OpKind::attention_decode) {
       for (const int64_t keys : {1, 2, 15, 16, 17, 33, 100, 1000}) add({keys}, 1, 12, 2, 128);

@@ -62,13 +62,14 @@ class Walk {
   const Node* at_;
 };
 
-// Seconds a step, in samples of about a millisecond.
+// Seconds a step, in samples of about a millisecond. A pilot says how many steps that is; its median, since one pilot that
+// another process came into would make the samples so short that they only see the caches fill.
 Estimate step_time(Walk& walk, const StopRule& rule) {
   constexpr int64_t kPilot = 2048;
-  StopRule once;
-  once.least_samples = 1;
-  once.least_seconds = 0;
-  const Estimate pilot = seconds([&] { walk.steps(kPilot); }, kPilot, once);
+  StopRule few;
+  few.least_samples = 9;
+  few.least_seconds = 0;
+  const Estimate pilot = seconds([&] { walk.steps(kPilot); }, kPilot, few);
   const double wanted = pilot.median > 0 ? 1e-3 / pilot.median : 1e5;
   const auto steps = static_cast<int64_t>(std::clamp(wanted, 2048.0, 1e6)) / kUnroll * kUnroll;
   return seconds([&] { walk.steps(steps); }, static_cast<double>(steps), rule);
