@@ -221,7 +221,7 @@ TEST_F(Recorder, TheNoteSaysWhatIsKnown) {
   const RecordingNote note = recorder.note();
   EXPECT_TRUE(note.complete);
   EXPECT_EQ(note.device, "NVIDIA Stand-in");
-  EXPECT_EQ(note.device_uuid_hash, "2b2f8c0f67b9bfd7");
+  EXPECT_EQ(note.device_uuid_hash, "088b84ce5271b343");
   EXPECT_EQ(note.process, ::getpid());
   EXPECT_EQ(note.parent, ::getppid());
   EXPECT_EQ(note.dropped, 3);
