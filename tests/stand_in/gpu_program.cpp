@@ -5,6 +5,7 @@
 //   kernels N      starts CUDA where it has not, and runs N kernels, each with its call
 //   everything     a copy, a fill, a wait, a range and a device beside
 //   start          starts CUDA and runs nothing
+//   nvtx           loads the library that NVTX_INJECTION64_PATH names, as NVTX does, and prints what it answers
 //   threads N      N kernels on each of two threads
 //   say TEXT       prints it;  error TEXT: on standard error;  echo: standard input
 //   sleep MS       waits
@@ -40,6 +41,15 @@ void start_cuda() {
     give = stand_in::loaded_give("libcupti.so.13");
   }
   if (give == nullptr) give = [](const CUpti_Activity*, size_t) {};
+}
+
+void start_nvtx() {
+  const char* path = std::getenv("NVTX_INJECTION64_PATH");
+  void* library = path != nullptr ? ::dlopen(path, RTLD_LAZY) : nullptr;
+  if (library == nullptr) return;
+  const auto initialize = reinterpret_cast<int (*)(const void*)>(::dlsym(library, "InitializeInjectionNvtx2"));
+  std::printf("nvtx: %d\n", initialize != nullptr ? initialize(path) : -1);
+  std::fflush(stdout);
 }
 
 void run_kernels(int count) {
@@ -92,44 +102,50 @@ void run_itself(char** words) {
   ::waitpid(child, nullptr, 0);
 }
 
-void echo() {
+void echo(const char*) {
   for (int c = std::getchar(); c != EOF; c = std::getchar()) std::putchar(c);
+}
+
+struct Action {
+  std::string_view name;
+  bool has_value;
+  void (*run)(const char* value);
+};
+
+constexpr Action kActions[] = {
+    {"start", false, [](const char*) { start_cuda(); }},
+    {"nvtx", false, [](const char*) { start_nvtx(); }},
+    {"everything", false, [](const char*) { run_everything(); }},
+    {"fork", false, [](const char*) { fork_and_wait(); }},
+    {"echo", false, echo},
+    {"kernels", true, [](const char* count) { run_kernels(std::atoi(count)); }},
+    {"threads", true, [](const char* count) { run_threads(std::atoi(count)); }},
+    {"say", true, [](const char* text) { std::puts(text), std::fflush(stdout); }},
+    {"error", true, [](const char* text) { std::fprintf(stderr, "%s\n", text); }},
+    {"sleep", true, [](const char* ms) { ::usleep(static_cast<useconds_t>(std::atoi(ms)) * 1000); }},
+    {"signal", true, [](const char* signal) { ::kill(::getpid(), std::atoi(signal)); }},
+    {"_exit", true, [](const char* status) { ::_exit(std::atoi(status)); }},
+    {"exit", true, [](const char* status) { std::exit(std::atoi(status)); }},
+};
+
+const Action* find_action(std::string_view name) {
+  for (const Action& action : kActions) {
+    if (action.name == name) return &action;
+  }
+  return nullptr;
 }
 
 }  // namespace
 
 int main(int, char** argv) {
   for (char** word = argv + 1; *word != nullptr; ++word) {
-    const std::string_view what = *word;
-    if (what == "start")
-      start_cuda();
-    else if (what == "everything")
-      run_everything();
-    else if (what == "fork")
-      fork_and_wait();
-    else if (what == "echo")
-      echo();
-    else if (what == "kernels")
-      run_kernels(std::atoi(*++word));
-    else if (what == "threads")
-      run_threads(std::atoi(*++word));
-    else if (what == "say")
-      std::puts(*++word), std::fflush(stdout);
-    else if (what == "error")
-      std::fprintf(stderr, "%s\n", *++word);
-    else if (what == "sleep")
-      ::usleep(static_cast<useconds_t>(std::atoi(*++word)) * 1000);
-    else if (what == "signal")
-      ::kill(::getpid(), std::atoi(*++word));
-    else if (what == "_exit")
-      ::_exit(std::atoi(*++word));
-    else if (what == "exit")
-      std::exit(std::atoi(*++word));
-    else if (what == "run") {
+    if (std::string_view(*word) == "run") {
       run_itself(word + 1);
       break;
-    } else
-      return 99;
+    }
+    const Action* action = find_action(*word);
+    if (action == nullptr || (action->has_value && *++word == nullptr)) return 99;
+    action->run(*word);
   }
   return 0;
 }

@@ -150,6 +150,13 @@ TEST_F(Tracing, ThreadsShareTheRecording) {
   EXPECT_TRUE(recordings[0].note.complete);
 }
 
+TEST_F(Tracing, NvtxIsHandedOnToTheCuptiThatRecords) {
+  EXPECT_TRUE(trace({"nvtx", "kernels", "1"}).out.starts_with("nvtx: 1\n"));
+  EXPECT_TRUE(trace({"kernels", "1", "nvtx"}).out.starts_with("nvtx: 1\n"));
+  ::setenv("RAFTER_CUPTI", "/none/libcupti.so", 1);
+  EXPECT_TRUE(trace({"nvtx"}).out.starts_with("nvtx: 0\n"));
+}
+
 TEST_F(Tracing, AProgramWithoutCudaIsOneLine) {
   const Outcome outcome = trace({"say", "hello"});
   EXPECT_EQ(outcome.status, 0);
