@@ -8,8 +8,7 @@ add_library(rafter_inject MODULE
 set_target_properties(rafter_inject PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib
   CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON LINK_DEPENDS ${measure}/inject/exports.map)
 target_include_directories(rafter_inject PRIVATE ${CMAKE_SOURCE_DIR})
-target_include_directories(rafter_inject SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
-target_link_libraries(rafter_inject PRIVATE rafter_options fmt::fmt-header-only Threads::Threads ${CMAKE_DL_LIBS})
+target_link_libraries(rafter_inject PRIVATE rafter_options rafter_cupti_header fmt::fmt-header-only Threads::Threads ${CMAKE_DL_LIBS})
 target_link_options(rafter_inject PRIVATE -static-libstdc++ -static-libgcc LINKER:--exclude-libs,ALL
   LINKER:-Bsymbolic LINKER:-z,defs LINKER:--version-script=${measure}/inject/exports.map)
 install(TARGETS rafter_inject LIBRARY DESTINATION lib)  # the binary looks for it in ../lib

@@ -11,7 +11,8 @@ set_target_properties(rafter_all PROPERTIES EXPORT_NAME rafter)
 
 install(TARGETS rafter_cli_main RUNTIME)
 install(TARGETS rafter_all ${layers} EXPORT rafter-targets ARCHIVE)
-install(DIRECTORY rafter DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h" PATTERN "rafter/cli" EXCLUDE)
+install(DIRECTORY rafter DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h" PATTERN "rafter/cli" EXCLUDE
+  PATTERN "rafter/measure/inject" EXCLUDE)
 install(EXPORT rafter-targets NAMESPACE rafter:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/rafter)
 configure_package_config_file(${CMAKE_SOURCE_DIR}/cmake/rafter-config.cmake.in ${CMAKE_BINARY_DIR}/rafter-config.cmake
   INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/rafter)

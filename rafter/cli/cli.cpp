@@ -1,5 +1,6 @@
 #include "rafter/cli/cli.h"
 
+#include <algorithm>
 #include <csignal>
 #include <new>
 
@@ -23,6 +24,7 @@ constexpr const char* kFooter =
     "  rafter chat model.gguf\n"
     "  rafter bench model.gguf -p 512 -n 128\n"
     "  rafter trace model.gguf\n"
+    "  rafter trace -- python step.py\n"
     "  rafter probe\n"
     "`rafter VERB --help` says more.";
 
@@ -106,6 +108,19 @@ std::vector<std::string> words_of(int argc, char** argv) {
   return words;
 }
 
+// What follows the first `--` of a trace: a command with options of its own, which this program leaves alone. Takes it, and
+// the `--`, off the line.
+std::vector<std::string> take_traced_command(int& argc, char** argv) {
+  if (argc < 2 || std::string_view(argv[1]) != "trace") return {};
+  char** const end = argv + argc;
+  char** const dashes = std::find_if(argv, end, [](const char* word) { return std::string_view(word) == "--"; });
+  if (dashes == end) return {};
+  argc = static_cast<int>(dashes - argv);
+  if (dashes + 1 == end || dashes[1][0] == '\0')
+    throw input_error({"the command after --", "missing", "rafter trace -- CMD ARGS..."});
+  return {dashes + 1, end};
+}
+
 int dispatch(int argc, char** argv) {
   CLI::App app(kAbout, "rafter");
   app.footer(kFooter);
@@ -113,9 +128,10 @@ int dispatch(int argc, char** argv) {
   app.set_help_flag("-h,--help", "Print this help and exit");
   app.require_subcommand(0, 1);
   const std::string line = command_line(argc, argv);
-  const Verb verbs[] = {add_run(app, line),   add_chat(app),        add_bench(app, line),
-                        add_trace(app, line), add_probe(app, line), add_roofline(app),
-                        add_lab(app, line),   add_tokenize(app),    add_info(app)};
+  const std::vector<std::string> traced = take_traced_command(argc, argv);
+  const Verb verbs[] = {add_run(app, line),           add_chat(app),        add_bench(app, line),
+                        add_trace(app, line, traced), add_probe(app, line), add_roofline(app),
+                        add_lab(app, line),           add_tokenize(app),    add_info(app)};
   try {
     app.parse(words_of(argc, argv));
   } catch (const CLI::CallForHelp&) {

@@ -1,10 +1,11 @@
-// `rafter trace`: one step of a model, op by op.
+// `rafter trace MODEL`: one step of a model, op by op. A command's trace is in trace_command.h.
 #include "rafter/measure/trace.h"
 #include "rafter/base/error.h"
 #include "rafter/base/progress.h"
 #include "rafter/cli/model_options.h"
 #include "rafter/cli/output.h"
 #include "rafter/cli/roofs.h"
+#include "rafter/cli/trace_command.h"
 #include "rafter/cli/values.h"
 #include "rafter/cli/verb.h"
 #include "rafter/report/trace_report.h"
@@ -19,7 +20,8 @@ struct TraceVerbOptions {
   ModelOptions model;
   TraceOptions trace;
   int64_t batch = 1;
-  bool layers = false, json = false;
+  bool layers = false;
+  CommandTraceOptions command;  // --json is there, for both
 };
 
 // An input Error that names the option at fault: --prefill where it alone is too long, else -d.
@@ -59,23 +61,26 @@ int trace(TraceVerbOptions& options, const std::string& line) {
   }();
   const Roofs roofs = known_roofs(model.engine().options().device);
   if (roofs.machine) add_floors(made, *roofs.machine);
-  write_out(options.json ? trace_json(model.engine(), made, line) : trace_text(model.engine(), made, options.layers));
+  write_out(options.command.json ? trace_json(model.engine(), made, line) : trace_text(model.engine(), made, options.layers));
   note(roofs.about);
   return 0;
 }
 
 }  // namespace
 
-Verb add_trace(CLI::App& app, const std::string& command_line) {
-  CLI::App* command = app.add_subcommand("trace", "One step as a table: where the time of a token goes");
+Verb add_trace(CLI::App& app, const std::string& command_line, const std::vector<std::string>& words) {
+  CLI::App* command =
+      app.add_subcommand("trace", "Where the time goes: of one step of a model, or of any program that uses a GPU");
   command->footer(
       "Bytes are what a perfect kernel moves, each once; FLOPs are what the maths needs; share is of the whole step.\n"
       "The floor is what no kernel can beat at the roofs that `rafter probe` measured; % of roof is floor over time.\n"
       "Examples:\n"
       "  rafter trace model.gguf\n"
       "  rafter trace model.gguf -d 1024 --layers\n"
-      "  rafter trace --random-weights qwen2.5-1.5b --prefill 512 --json");
+      "  rafter trace --random-weights qwen2.5-1.5b --prefill 512 --json\n"
+      "  rafter trace -- python step.py --batch 8");
   auto options = std::make_shared<TraceVerbOptions>();
+  options->command.words = words;
   add_model_choice(*command, options->model);
   add_integer(*command, "-d,--n-depth", options->trace.context, {0, kMaxTokens},
               "Tokens in the cache when the step begins (default 0)");
@@ -85,9 +90,13 @@ Verb add_trace(CLI::App& app, const std::string& command_line) {
   command->add_flag("--layers", options->layers, "A row for every layer");
   command->add_flag("--counters", options->trace.counters,
                     "Count bytes and pipes by the hardware as well, beside the modelled bytes");
-  command->add_flag("--json", options->json, "One JSON object (rafter.trace/1), every layer on its own");
+  command->add_flag("--json", options->command.json,
+                    "One JSON object (rafter.trace/1), every layer on its own; of a command rafter.command_trace/1");
   add_execution_options(*command, options->model);
+  add_command_trace_options(*command, options->command);
   return {command, [options, command, command_line] {
+            check_trace_kind(*command, options->command);
+            if (options->command.chosen()) return trace_command(options->command, command_line);
             check_prefill(*command, *options);
             return trace(*options, command_line);
           }};

@@ -56,8 +56,8 @@ TEST_F(Usage, BoundsAreNamedWhereTheyAreMet) {
 }
 
 TEST_F(Usage, TwoDashesEndTheOptions) {
-  const Outcome traced = test::rafter({"trace", "--", model, "-r", "1", "--device", "cpu"});
-  EXPECT_EQ(traced.status, 0) << traced.err;
+  const Outcome benched = test::rafter({"bench", "--", model, "-p", "4", "-n", "0", "-r", "1", "--device", "cpu"});
+  EXPECT_EQ(benched.status, 0) << benched.err;
   refused({"run", model, "--", "-p", "x"}, "rafter: the option '-p' is not known");
 }
 

@@ -16,7 +16,9 @@ const Record& as(const CUpti_Activity& record) {
   return reinterpret_cast<const Record&>(record);
 }
 
+// Names of C stay as they are: the demangler would read "a" as a type.
 std::string demangled(const char* name) {
+  if (std::string_view(name).substr(0, 2) != "_Z") return name;
   int status = 0;
   const std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(name, nullptr, nullptr, &status), std::free);
   return status == 0 && text ? text.get() : name;

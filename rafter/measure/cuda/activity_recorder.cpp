@@ -175,8 +175,9 @@ void ActivityRecorder::start() {
     State::running = nullptr;
     throw;
   }
-  if (state.note.began_ns == 0) state.note.began_ns = state.now();
-  state.note.recorder_ns += host_ns() - began;
+  const int64_t taken = host_ns() - began;
+  if (state.note.began_ns == 0) state.note.began_ns = state.now() - taken;
+  state.note.recorder_ns += taken;
 }
 
 void ActivityRecorder::stop() {
