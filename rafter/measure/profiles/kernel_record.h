@@ -40,6 +40,7 @@ struct KernelRecord {
   Quantity instructions;                         // of warps, all of them
   Quantity local_bytes;                          // the same in bytes through L1
   Quantity shared_conflicts, shared_wavefronts;  // extra wavefronts of shared memory, of all its wavefronts
+  Quantity wasted_sectors, global_sectors;       // sectors of global memory in which nothing was asked for, of all it moved
   Quantity floor_seconds;                        // the file's own floor, from Rafter's own files
 
   // Averages over launches, weighted by time.
