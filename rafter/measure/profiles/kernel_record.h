@@ -33,7 +33,7 @@ struct KernelRecord {
   Quantity dram_bytes_read, dram_bytes_written;  // measured
   Quantity dram_bytes_both;                      // measured, where the file has only the sum
   Quantity l2_bytes, l1_bytes, shared_bytes;     // measured
-  Quantity needed_bytes, needed_flops;           // what the maths needs, from Rafter's own files
+  Quantity needed_bytes, needed_flops;           // what the maths needs: Rafter's own files, or a framework's op
   Quantity fp32_flops, fp64_flops, fp16_flops;   // measured, outside the tensor cores
   std::map<std::string, double> tensor_flops;    // measured, by dtype of the sources
   Quantity local_instructions;                   // loads and stores of local memory: spills and indexed arrays

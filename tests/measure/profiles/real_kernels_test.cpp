@@ -79,5 +79,26 @@ TEST(RealKernels, TheGainIsAtTheRoofThatBounds) {
   EXPECT_FALSE(sgemm.fraction.has_value());
 }
 
+TEST(RealKernels, OfPyTorchAreJudgedByWhatTheirOpsNeed) {
+  const Profile profile = data("h200_torch.json");
+  ASSERT_EQ(profile.kernels.size(), 13u);
+  const KernelRecord bf16 = kernel_of(profile, "256x128_64x4");
+  EXPECT_DOUBLE_EQ(bf16.needed_flops.value(), 2.0 * 4096 * 4096 * 4096);
+  EXPECT_DOUBLE_EQ(bf16.needed_bytes.value(), 3.0 * 4096 * 4096 * 2);
+  EXPECT_NEAR(*bf16.needed_flops / bf16.seconds.value(), 776e12, 1e12);  // 177 us; Nsight Compute's own launch was 175
+  expect("h200_torch.json", "256x128_64x4", Bound::tensor, "needs 137 GFLOP in 177 us: 776 TFLOP/s, 85%");
+
+  const KernelRecord softmax = kernel_of(profile, "cunn_SoftMaxForward");
+  EXPECT_DOUBLE_EQ(softmax.needed_bytes.value(), 2.0 * 64 * 1048576 * 4);
+  EXPECT_EQ(softmax.dtype, "f32");
+  expect("h200_torch.json", "cunn_SoftMaxForward", Bound::latency, "must move 537 MB in 452 us: 1.19 TB/s, 27%");
+
+  EXPECT_DOUBLE_EQ(kernel_of(profile, "128x8_64x12").needed_bytes.value(), 2.0 * (1536 + 1536 * 8960 + 8960));
+  EXPECT_DOUBLE_EQ(kernel_of(profile, "simt_sgemm").needed_flops.value(), 2.0 * 2048 * 2048 * 2048);
+  expect("h200_torch.json", "simt_sgemm", Bound::fp32, "77% of the measured FP32 roof");
+  EXPECT_DOUBLE_EQ(kernel_of(profile, "CUDAFunctorOnSelf_add").needed_bytes.value(), 2.0 * 1536 * 2 + 8);
+  EXPECT_FALSE(kernel_of(profile, "index_elementwise_kernel").needed_bytes.has_value()) << "the trace has no indices";
+}
+
 }  // namespace
 }  // namespace rafter
