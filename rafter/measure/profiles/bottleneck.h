@@ -3,14 +3,17 @@
 // The order of judgement, the first that holds is named:
 //   1. launch       it is over before it has begun: a few microseconds, or less than the idle time before it, and at no roof
 //   2. spills       much of its traffic is registers put away in local memory
-//   3. uncoalesced  most bytes of the sectors it moves are not used
-//   4. conflicts    its accesses to shared memory wait for each other
+//   3. uncoalesced  much of all the sectors it moves, loads and stores together, holds nothing that it asked for
+//   4. conflicts    its accesses to shared memory wait for each other, and no unit is busier than L1, which shared memory is in
 //   5. a roof       DRAM, L2, the tensor pipe, FP32 or FP64, whichever is highest, where one is near its peak
-//   6. latency      everything is known to be far from its peak: too few warps, or each waits
+//   6. latency      everything is known to be far from its peak: too few warps, or each waits. Where all that is known is what
+//                   the maths needs, it may as well do more than that, and the evidence says so
 //   7. unknown      and which metrics would tell
 // Waste (2 to 4) comes before the roof, because the roof is then reached with bytes that need not move: removing the waste
-// is what helps, and it counts only where the unit that it wastes is busy or not known. A kernel at a roof is never
-// called launch-bound: it cannot do more in its few microseconds.
+// is what helps. It counts only where the unit that it wastes is busy or not known, and no pipe (tensor, FP32, FP64) at its
+// roof is busier. Where a file has not how many sectors each way moved, 3 is judged by the use of the worse way, but not of a
+// kernel that is at the measured roof of memory with the bytes it has.
+// A kernel at a roof is never called launch-bound: it cannot do more in its few microseconds.
 #pragma once
 
 #include <cstdint>
@@ -38,10 +41,12 @@ struct KernelRoofs {
 // is no sharp line in the hardware.
 struct LimitThresholds {
   double near_roof = 60;            // percent: Nsight Compute's own guide takes 60 for "close to its peak"
+  double little_room = 80;          // percent of the measured roof of a memory: above, what it moves can hardly be waste
   double busy = 30;                 // percent from which waste in a memory unit is worth removing
   double short_seconds = 5e-6;      // about two launches from a stream: nothing is gained by a faster body
   double spill_share = 0.10;        // of the bytes through L1, or of the instructions
-  double sector_use = 50;           // percent: below, half of each sector or more is moved for nothing
+  double wasted_sectors = 0.25;     // of all global sectors: below, to remove the waste hardly matters
+  double sector_use = 50;           // percent, of one way alone: below, half of each sector or more is moved for nothing
   double sectors_per_request = 16;  // above, not even 16-byte loads of a warp explain it (32 lanes x 16 B = 16 sectors)
   double conflict_share = 0.25;     // of the wavefronts of shared memory
   double low_occupancy = 40;        // percent of the warps an SM can hold
@@ -50,7 +55,7 @@ struct LimitThresholds {
 struct Bottleneck {
   Bound limit = Bound::unknown;
   std::string evidence;                 // one line: "moves 1.07 GB in 312 us: 3.44 TB/s, 82% of the measured DRAM roof"
-  Quantity roof_seconds;                // per launch, at the highest of the roofs; unknown where no roof applies
+  Quantity roof_seconds;                // per launch, at the roof that it is nearest to; unknown where no roof applies
   Quantity fraction;                    // roof_seconds over seconds; above 1 where caches served what DRAM would have
   std::string roof;                     // which: "DRAM", "tensor bf16", "DRAM, the profiler's peak", "the file's floor"
   std::vector<std::string> would_tell;  // for unknown: what to collect

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
 
 namespace rafter {
 
@@ -151,10 +152,20 @@ std::string dtype_in_kernel_name(std::string_view name) {
   if (bf16 && f16) return {};
   if (bf16) return "bf16";
   if (f16 && !holds(text, "bfloat16")) return "f16";
-  if (holds(text, "tf32")) return "tf32";
+  if (holds_any(text, {"tf32", "s1688gemm"})) return "tf32";
   if (holds_any(text, {"double", "dgemm", "f64"})) return "f64";
   if (holds_any(text, {"sgemm", "f32"}) || holds(text, "float", "b")) return "f32";
   return {};
+}
+
+Quantity opaque_element_bytes(std::string_view name) {
+  constexpr std::string_view kOpaque = "OpaqueType<";
+  const size_t at = name.find(kOpaque);
+  if (at == std::string_view::npos) return std::nullopt;
+  name.remove_prefix(at + kOpaque.size());
+  int bytes = 0;
+  const auto error = std::from_chars(name.data(), name.data() + name.size(), bytes).ec;
+  return error == std::errc() && bytes > 0 ? Quantity(bytes) : std::nullopt;
 }
 
 void KernelNames::set(KernelRecord& kernel, std::string_view name) {

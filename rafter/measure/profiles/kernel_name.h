@@ -23,6 +23,9 @@ std::string short_kernel_name(std::string_view name);
 // float beside a narrower type is of the narrower: float is then what it sums in.
 std::string dtype_in_kernel_name(std::string_view name);
 
+// Of a kernel that moves elements whatever their type is, PyTorch's "OpaqueType<2u>"; unknown where the name tells none.
+Quantity opaque_element_bytes(std::string_view name);
+
 // Control characters, which some profilers leave in names, as blanks.
 std::string clean_kernel_name(std::string_view name);
 

@@ -13,7 +13,8 @@ constexpr Field kTotals[] = {
     &R::seconds,          &R::gap_seconds,       &R::dram_bytes_read, &R::dram_bytes_written, &R::dram_bytes_both,
     &R::l2_bytes,         &R::l1_bytes,          &R::shared_bytes,    &R::needed_bytes,       &R::needed_flops,
     &R::fp32_flops,       &R::fp64_flops,        &R::fp16_flops,      &R::local_bytes,        &R::local_instructions,
-    &R::shared_conflicts, &R::shared_wavefronts, &R::floor_seconds,   &R::instructions,
+    &R::shared_conflicts, &R::shared_wavefronts, &R::floor_seconds,   &R::instructions,       &R::wasted_sectors,
+    &R::global_sectors,
 };
 
 constexpr Field kAverages[] = {

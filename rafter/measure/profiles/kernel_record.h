@@ -33,13 +33,14 @@ struct KernelRecord {
   Quantity dram_bytes_read, dram_bytes_written;  // measured
   Quantity dram_bytes_both;                      // measured, where the file has only the sum
   Quantity l2_bytes, l1_bytes, shared_bytes;     // measured
-  Quantity needed_bytes, needed_flops;           // what the maths needs, from Rafter's own files
+  Quantity needed_bytes, needed_flops;           // what the maths needs: Rafter's own files, or a framework's op
   Quantity fp32_flops, fp64_flops, fp16_flops;   // measured, outside the tensor cores
   std::map<std::string, double> tensor_flops;    // measured, by dtype of the sources
   Quantity local_instructions;                   // loads and stores of local memory: spills and indexed arrays
   Quantity instructions;                         // of warps, all of them
   Quantity local_bytes;                          // the same in bytes through L1
   Quantity shared_conflicts, shared_wavefronts;  // extra wavefronts of shared memory, of all its wavefronts
+  Quantity wasted_sectors, global_sectors;       // sectors of global memory in which nothing was asked for, of all it moved
   Quantity floor_seconds;                        // the file's own floor, from Rafter's own files
 
   // Averages over launches, weighted by time.

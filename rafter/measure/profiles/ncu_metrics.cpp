@@ -108,6 +108,8 @@ constexpr std::string_view kParts[] = {
     "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",
     "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.ratio",
     "smsp__sass_average_data_bytes_per_sector_mem_global_op_st.ratio",
+    "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed",
+    "SOL Memory",
     "smsp__inst_executed_op_local_ld.sum",
     "smsp__inst_executed_op_local_st.sum",
     "smsp__sass_inst_executed_op_local_ld.sum",
@@ -174,8 +176,6 @@ void work_out_memory(const Lookup& get, KernelRecord& kernel) {
   };
   field(kernel.sector_use_load, use("smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.ratio"));
   field(kernel.sector_use_store, use("smsp__sass_average_data_bytes_per_sector_mem_global_op_st.ratio"));
-  const Quantity part = get.ratio("memory_l2_theoretical_sectors_global_ideal", "memory_l2_theoretical_sectors_global");
-  if (part) field(kernel.sector_use_load, 100 * *part);
 
   field(kernel.local_instructions, get.sum("smsp__inst_executed_op_local_ld.sum", "smsp__inst_executed_op_local_st.sum"));
   field(kernel.local_instructions,
@@ -184,6 +184,36 @@ void work_out_memory(const Lookup& get, KernelRecord& kernel) {
   field(kernel.local_instructions, get("Local Memory Spilling Requests"));
   field(kernel.local_bytes, get.sum("l1tex__t_bytes_pipe_lsu_mem_local_op_ld.sum",
                                     "l1tex__t_bytes_pipe_lsu_mem_local_op_st.sum", Dimension::bytes));
+}
+
+// Sectors of both ways together. The profiler's own count has every kind of access, asynchronous copies too; else of each way
+// its sectors and the part of their bytes that was asked for.
+void work_out_sectors(const Lookup& get, KernelRecord& kernel) {
+  const Quantity all = get("memory_l2_theoretical_sectors_global"), ideal = get("memory_l2_theoretical_sectors_global_ideal");
+  if (all && ideal && *all >= *ideal) {
+    kernel.global_sectors = *all;
+    kernel.wasted_sectors = *all - *ideal;
+    return;
+  }
+  const Quantity loads = get("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum");
+  const Quantity stores = get("l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum");
+  const auto wasted = [](const Quantity& sectors, const Quantity& use) -> Quantity {
+    if (sectors && *sectors == 0) return 0;
+    return sectors && use && *use > 0 ? Quantity(*sectors * std::max(0.0, 1 - *use / 100)) : std::nullopt;
+  };
+  const Quantity by_loads = wasted(loads, kernel.sector_use_load), by_stores = wasted(stores, kernel.sector_use_store);
+  if (!by_loads || !by_stores) return;
+  kernel.global_sectors = *loads + *stores;
+  kernel.wasted_sectors = *by_loads + *by_stores;
+}
+
+// L2's own percentage is that of its busiest part, and one of them counts what moves inside L2 alone: it is not in the
+// profiler's verdict on memory, which bounds what a kernel's accesses use of L2.
+void leave_out_inner_traffic(const Lookup& get, KernelRecord& kernel) {
+  Quantity memory = get("gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed", Dimension::percent);
+  for (const std::string_view name : {"Memory Throughput", "SOL Memory"})
+    memory = first_of(memory, get(name, Dimension::percent));
+  if (memory && kernel.l2_percent) kernel.l2_percent = std::min(*kernel.l2_percent, *memory);
 }
 
 // Additions, multiplications and fused multiply-adds of one precision ('f', 'd'), as sums over the kernel or, as the
@@ -262,6 +292,8 @@ void apply_metrics(const NcuMetrics& metrics, KernelRecord& kernel) {
   }
   if (kernel.seconds && *kernel.seconds <= 0) kernel.seconds.reset();
   work_out_memory(get, kernel);
+  work_out_sectors(get, kernel);
+  leave_out_inner_traffic(get, kernel);
   kernel.fp32_flops = first_of(flops_by_sum(get, 'f'), flops_by_cycle(get, 'f', kernel));
   kernel.fp64_flops = first_of(flops_by_sum(get, 'd'), flops_by_cycle(get, 'd', kernel));
   // By sum, half precision does not say how many of its instructions had two lanes.

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "rafter/base/error.h"
+#include "rafter/measure/profiles/framework_op.h"
 #include "rafter/measure/profiles/json_stream.h"
 #include "rafter/measure/profiles/kernel_name.h"
 #include "rafter/measure/profiles/timeline.h"
@@ -79,6 +80,60 @@ std::string shapes_of(const object& arguments) {
   return out;
 }
 
+// Extents that are none become one that no tensor has.
+Extents extents_of(const element& value) {
+  Extents extents;
+  array list;
+  if (value.get(list) != simdjson::SUCCESS) return {-1};
+  for (const element item : list) {
+    int64_t extent = 0;
+    if (item.get(extent) != simdjson::SUCCESS) return {-1};
+    extents.push_back(extent);
+  }
+  return extents;
+}
+
+// [[2, 3], [4, 3]], where a tensor has [2, 3]: the extents of a list of tensors.
+std::vector<Extents> list_of_extents(const element& value) {
+  std::vector<Extents> all;
+  array list;
+  if (value.get(list) != simdjson::SUCCESS) return all;
+  for (const element item : list) {
+    if (!item.is_array()) return {};
+    all.push_back(extents_of(item));
+  }
+  return all;
+}
+
+std::vector<element> entries(const object& arguments, std::initializer_list<std::string_view> keys) {
+  const auto value = find(arguments, keys);
+  array list;
+  if (!value || value->get(list) != simdjson::SUCCESS) return {};
+  return {list.begin(), list.end()};
+}
+
+std::string text_at(const std::vector<element>& list, size_t i) {
+  std::string_view text;
+  return i < list.size() && list[i].get(text) == simdjson::SUCCESS ? std::string(text) : std::string();
+}
+
+std::vector<RecordedInput> inputs_of(const object& arguments) {
+  const auto dims = entries(arguments, {"Input Dims", "Input dims"}), strides = entries(arguments, {"Input Strides"});
+  const auto types = entries(arguments, {"Input type"}), values = entries(arguments, {"Concrete Inputs"});
+  std::vector<RecordedInput> inputs(dims.size());
+  for (size_t i = 0; i < dims.size(); ++i) {
+    RecordedInput& input = inputs[i];
+    input.type = text_at(types, i);
+    input.value = text_at(values, i);
+    const std::vector<Extents> list = list_of_extents(dims[i]);
+    const std::vector<Extents> list_strides = i < strides.size() ? list_of_extents(strides[i]) : std::vector<Extents>();
+    for (size_t j = 0; j < list.size(); ++j)
+      input.list.push_back({list[j], j < list_strides.size() ? list_strides[j] : Extents()});
+    if (list.empty()) input.tensor = {extents_of(dims[i]), i < strides.size() ? extents_of(strides[i]) : Extents()};
+  }
+  return inputs;
+}
+
 // Of the first input that has one: "c10::BFloat16", "float".
 std::string dtype_of(const object& arguments) {
   const auto value = find(arguments, {"Input type"});
@@ -94,6 +149,9 @@ std::string dtype_of(const object& arguments) {
 
 struct OpInfo {
   std::string name, shapes, dtype;
+  std::optional<OpNeeds> needs;
+  size_t longest = 0;  // of its kernels
+  int64_t kernels = 0;
 };
 
 class TraceReader {
@@ -156,7 +214,9 @@ class TraceReader {
   void take_op(const object& event, const object& arguments) {
     const auto id = integer_of(arguments, {"External id", "external id"});
     if (!id) return;
-    ops_.try_emplace(*id, OpInfo{clean_kernel_name(text_of(event, {"name"})), shapes_of(arguments), dtype_of(arguments)});
+    const std::string_view name = text_of(event, {"name"});
+    ops_.try_emplace(
+        *id, OpInfo{clean_kernel_name(name), shapes_of(arguments), dtype_of(arguments), needs_of(name, inputs_of(arguments))});
   }
 
   void take_kernel(const object& event, const object& arguments) {
@@ -196,19 +256,37 @@ class TraceReader {
                            *start * kMicrosecond, *start * kMicrosecond + *seconds, kernel});
   }
 
+  OpInfo* op_of_kernel(size_t i) {
+    auto op = ops_.find(external_ids_[i]);
+    if (op == ops_.end()) {
+      const auto call = op_of_correlation_.find(correlations_[i]);
+      if (call != op_of_correlation_.end()) op = ops_.find(call->second);
+    }
+    return op == ops_.end() ? nullptr : &op->second;
+  }
+
   void join_ops() {
     for (size_t i = 0; i < profile_.kernels.size(); ++i) {
-      auto op = ops_.find(external_ids_[i]);
-      if (op == ops_.end()) {
-        if (const auto call = op_of_correlation_.find(correlations_[i]); call != op_of_correlation_.end())
-          op = ops_.find(call->second);
-      }
-      if (op == ops_.end()) continue;
+      OpInfo* const op = op_of_kernel(i);
+      if (op == nullptr) continue;
       KernelRecord& kernel = profile_.kernels[i];
-      kernel.op = op->second.name;
-      kernel.shapes = op->second.shapes;
-      if (kernel.dtype.empty()) kernel.dtype = op->second.dtype;
+      kernel.op = op->name;
+      kernel.shapes = op->shapes;
+      if (kernel.dtype.empty()) kernel.dtype = op->dtype;
+      if (op->kernels++ == 0 || kernel.seconds > profile_.kernels[op->longest].seconds) op->longest = i;
     }
+    for (const auto& [id, op] : ops_) {
+      if (op.kernels > 0 && op.needs) set_needs(profile_.kernels[op.longest], *op.needs);
+    }
+  }
+
+  static void set_needs(KernelRecord& kernel, const OpNeeds& needs) {
+    const Quantity element_bytes = needs.untyped_elements > 0 ? opaque_element_bytes(kernel.name) : Quantity(0);
+    if (!element_bytes) return;
+    // A kernel's name may be that of a family of several types; but f32 may run as tf32, and then the name says so.
+    if (!needs.dtype.empty() && needs.dtype != "f32") kernel.dtype = needs.dtype;
+    kernel.needed_flops = needs.flops;
+    kernel.needed_bytes = needs.bytes + needs.untyped_elements * *element_bytes;
   }
 
   [[noreturn]] void refuse_no_kernel() const {

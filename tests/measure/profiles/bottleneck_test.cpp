@@ -91,6 +91,25 @@ TEST(Bottleneck, NeededWorkOfRaftersOwnFiles) {
   expect(kernel, Bound::dram, "must move 360 MB");
 }
 
+TEST(Bottleneck, FarFromWhatItNeedsItWaitsOrDoesMore) {
+  KernelRecord kernel = timed(100e-6);
+  kernel.dtype = "bf16";
+  kernel.needed_bytes = 120e6;
+  kernel.needed_flops = 0;  // a copy
+  expect(kernel, Bound::latency,
+         "must move 120 MB in 100 us: 1.20 TB/s, 30% of the measured DRAM roof; it waits, or does more than it needs to");
+  EXPECT_DOUBLE_EQ(judge(kernel, roofs()).fraction.value(), 0.3);
+}
+
+TEST(Bottleneck, NeededFlopsOfF64AreUnderItsOwnRoof) {
+  KernelRoofs given = roofs();
+  given.fp64_flops_per_second = 50e12;
+  KernelRecord kernel = timed(100e-6);
+  kernel.dtype = "f64";
+  kernel.needed_flops = 4e9;
+  expect(kernel, Bound::fp64, "needs 4.00 GFLOP in 100 us: 40.0 TFLOP/s, 80% of the measured FP64 roof", given);
+}
+
 TEST(Bottleneck, ShortKernelsAreLaunchBoundUnlessAtARoof) {
   expect(timed(3e-6), Bound::launch, "runs 3.00 us");
   KernelRecord gapped = timed(20e-6);
@@ -140,6 +159,66 @@ TEST(Bottleneck, WideLoadsTouchManySectorsAndAreCoalesced) {
   expect(kernel, Bound::uncoalesced, "32.0 sectors a request");
   kernel.sector_use_load = 100;  // known to be used: then that is what counts
   expect(kernel, Bound::dram, "85%");
+}
+
+TEST(Bottleneck, WasteIsWeighedByWhatTheKernelMovesInAll) {
+  KernelRecord kernel = idle();
+  kernel.dram_percent = 85;
+  kernel.sector_use_load = 100;
+  kernel.sector_use_store = 12.5;
+  kernel.global_sectors = 1000;
+  kernel.wasted_sectors = 240;
+  expect(kernel, Bound::dram, "85%");
+  kernel.wasted_sectors = 250;
+  expect(kernel, Bound::uncoalesced,
+         "25% of the global sectors it moves hold nothing that it asked for; stores use 12% of the bytes of theirs");
+  kernel.global_sectors = kernel.wasted_sectors = 0;  // all of it through the copy engine
+  expect(kernel, Bound::dram, "85%");
+}
+
+TEST(Bottleneck, OneWaysWasteIsNotTheLimitAtAMeasuredRoofOfMemory) {
+  KernelRecord kernel = timed(100e-6);
+  kernel.sector_use_store = 12.5;
+  kernel.dram_bytes_both = 316e6;  // 79% of 4 TB/s
+  expect(kernel, Bound::uncoalesced, "global stores use 12%");
+  kernel.dram_bytes_both = 324e6;
+  expect(kernel, Bound::dram, "81% of the measured DRAM roof");
+  kernel.dram_bytes_both.reset();
+  kernel.needed_bytes = 324e6;
+  expect(kernel, Bound::dram, "81% of the measured DRAM roof");
+}
+
+TEST(Bottleneck, WasteUnderABusierPipeIsNotTheLimit) {
+  KernelRecord kernel = idle();
+  kernel.tensor_flops = {{"bf16", 60e9}};  // 75% of 800 TFLOP/s
+  kernel.l2_percent = 70;
+  kernel.sector_use_load = 12.5;
+  expect(kernel, Bound::tensor, "75%");
+  kernel.l2_percent = 80;
+  expect(kernel, Bound::uncoalesced, "global loads use 12%");
+}
+
+TEST(Bottleneck, ConflictsAreTheLimitWhereL1IsTheBusiest) {
+  KernelRecord kernel = idle();
+  kernel.l1_percent = 45;
+  kernel.shared_conflicts = 28;
+  kernel.shared_wavefronts = 100;
+  kernel.fp32_flops = 2.4e9;  // 24 TFLOP/s of 60
+  expect(kernel, Bound::bank_conflicts, "28% of the wavefronts");
+  kernel.fp32_flops = 4.5e9;  // 75%
+  expect(kernel, Bound::fp32, "75% of the measured FP32 roof");
+  kernel.fp32_flops = 3e9;  // 50%: at no roof, yet nearer to it than L1 is
+  expect(kernel, Bound::latency, "FP32 50%");
+  kernel.fp32_flops.reset();
+  kernel.sm_percent = 85;
+  expect(kernel, Bound::unknown, "the SMs are at 85%");
+  kernel.sm_percent = 30;
+  kernel.dram_percent = 70;
+  expect(kernel, Bound::dram, "DRAM at 70%");
+  kernel.l1_percent.reset();
+  expect(kernel, Bound::dram, "DRAM at 70%");
+  kernel.dram_percent = 20;
+  expect(kernel, Bound::bank_conflicts, "28%");
 }
 
 TEST(Bottleneck, LatencyByOccupancyByGridAndByWaiting) {

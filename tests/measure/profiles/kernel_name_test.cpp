@@ -59,6 +59,9 @@ TEST(KernelName, TellsTheDtype) {
   expect("sm90_xmma_gemm_f16f16_f16f32_f32_tn_n", "f16");
   expect("ampere_fp16_s16816gemm_fp16_128x64", "f16");
   expect("cutlass_80_tensorop_s1688tf32gemm_256x128", "tf32");
+  expect("cutlass_80_tensorop_s1688gemm_128x128_32x3_tn_align4", "tf32");
+  expect("nvjet_sss_tf32_128x256_TNT", "tf32");
+  expect("turing_fp16_s1688gemm_fp16_128x64", "f16");
   expect("sm90_xmma_gemm_e4m3e4m3_bf16f32_f32", "fp8_e4m3");
   expect("void f<__nv_bfloat16>(int)", "bf16");
   expect("void at::native::f<c10::BFloat16>()", "bf16");
@@ -68,6 +71,16 @@ TEST(KernelName, TellsTheDtype) {
   expect("sm80_xmma_gemm_i8i8_i8i32_f32", "int8");
   expect("rope", "");
   expect("cast<__half, __nv_bfloat16>", "");
+}
+
+TEST(KernelName, TellsTheBytesOfElementsWhoseTypeDoesNotMatter) {
+  EXPECT_EQ(opaque_element_bytes("void CatArrayBatchedCopy<at::native::(anonymous namespace)::OpaqueType<2u>, unsigned int>()"),
+            2);
+  EXPECT_EQ(opaque_element_bytes("void f<OpaqueType<16>>()"), 16);
+  for (const std::string_view none :
+       {"void f<float>()", "OpaqueType<", "OpaqueType<x>", "OpaqueType<0>", "OpaqueType<99999999999>"}) {
+    EXPECT_FALSE(opaque_element_bytes(none).has_value()) << none;
+  }
 }
 
 TEST(KernelName, ControlCharactersAreBlanks) { EXPECT_EQ(clean_kernel_name("a\x01\nb\x7f\xc3\xa4"), "a  b \xc3\xa4"); }

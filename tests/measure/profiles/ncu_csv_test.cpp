@@ -276,8 +276,39 @@ TEST(NcuCsv, MemoryAccessesAreWorkedOutOfTheirParts) {
   EXPECT_EQ(kernel.sectors_per_load, 32.0);
   EXPECT_FALSE(kernel.sectors_per_store.has_value()) << "no stores, no ratio";
   EXPECT_EQ(kernel.sector_use_load, 12.5);
+  EXPECT_EQ(kernel.global_sectors, 3200.0);
+  EXPECT_EQ(kernel.wasted_sectors, 2800.0);
   EXPECT_EQ(kernel.l2_bytes, 32000.0);
   EXPECT_EQ(kernel.local_instructions, 12.0);
+}
+
+TEST(NcuCsv, WastedSectorsOfBothWaysOrOfNone) {
+  const auto row = [](std::string_view metric, std::string_view value) {
+    return details_row("0", "k", metric, "sector", value);
+  };
+  const std::string loads = details_titles() + row("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", "1000") +
+                            row("smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.ratio", "16");
+  EXPECT_FALSE(only(loads).global_sectors.has_value()) << "nothing is known of the stores";
+  const std::string both = loads + row("l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum", "600");
+  EXPECT_FALSE(only(both).wasted_sectors.has_value()) << "600 sectors, and nothing of their use";
+  const KernelRecord weighed = only(both + row("smsp__sass_average_data_bytes_per_sector_mem_global_op_st.ratio", "8"));
+  EXPECT_EQ(weighed.global_sectors, 1600.0);
+  EXPECT_EQ(weighed.wasted_sectors, 950.0) << "half of 1000 and three quarters of 600";
+  // The use of asynchronous copies is 0 in the file, for unknown; the profiler's own count has them.
+  const std::string copies =
+      row("memory_l2_theoretical_sectors_global", "4000") + row("memory_l2_theoretical_sectors_global_ideal", "3000");
+  EXPECT_EQ(only(both + copies).wasted_sectors, 1000.0);
+}
+
+TEST(NcuCsv, L2IsNoBusierThanTheProfilersVerdictOnMemory) {
+  const auto row = [](std::string_view metric, std::string_view unit, std::string_view value) {
+    return details_row("0", "k", metric, unit, value);
+  };
+  const std::string l2 = details_titles() + row("L2 Cache Throughput", "%", "60.85");
+  EXPECT_EQ(only(l2).l2_percent, 60.85);
+  EXPECT_EQ(only(l2 + row("Memory Throughput", "Tbyte/s", "2.36")).l2_percent, 60.85) << "a rate is no percentage";
+  EXPECT_EQ(only(l2 + row("Memory Throughput", "%", "49.07")).l2_percent, 49.07);
+  EXPECT_EQ(only(l2 + row("Memory Throughput", "%", "70.09")).l2_percent, 60.85);
 }
 
 TEST(NcuCsv, EveryTruncationIsReadOrRefused) {

@@ -2,6 +2,7 @@
 // wrong, gzip, and every truncation.
 #include "rafter/measure/profiles/pytorch_trace.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <zlib.h>
 
@@ -81,6 +82,80 @@ TEST(PytorchTrace, KernelsWithTheOpThatLaunchedThem) {
   EXPECT_DOUBLE_EQ(profile.copies.bytes, 4096);
   ASSERT_EQ(profile.remarks.size(), 1u);
   EXPECT_NE(profile.remarks[0].find("rank 3 of 8"), std::string::npos);
+}
+
+std::string op_event(const std::string& name, int id, const std::string& arguments) {
+  return R"({"ph": "X", "cat": "cpu_op", "name": ")" + name + R"(", "ts": 1, "dur": 1, "args": {"External id": )" +
+         std::to_string(id) + ", " + arguments + "}}";
+}
+std::string kernel_of(const std::string& name, int op, double start, double duration) {
+  return kernel_event(name, fmt::format("\"ts\": {}, \"dur\": {}, \"args\": {{\"External id\": {}}}", start, duration, op));
+}
+const std::string kMatrices = R"("Input Dims": [[2, 3], [3, 5]], "Input type": ["float", "float"])";
+
+TEST(PytorchTrace, KernelsHaveTheNeedsOfTheOpThatLaunchedThem) {
+  const KernelRecord gemm = read(kTrace).kernels[0];
+  EXPECT_DOUBLE_EQ(gemm.needed_flops.value(), 2.0 * 4096 * 576 * 960);
+  EXPECT_DOUBLE_EQ(gemm.needed_bytes.value(), 2.0 * (4096 * 576 + 576 * 960 + 4096 * 960));
+  EXPECT_FALSE(read(kTrace).kernels[1].needed_flops.has_value()) << "the op's other kernel";
+}
+
+TEST(PytorchTrace, TheLongestOfAnOpsKernelsHasAllItsNeeds) {
+  const Profile profile =
+      read(trace_of(op_event("aten::mm", 5, kMatrices) + "," + kernel_of("first", 5, 10, 2) + "," +
+                    kernel_of("split", 5, 20, 8) + "," + kernel_of("sum", 5, 30, 4) + "," + kernel_of("other", 6, 40, 50)));
+  ASSERT_EQ(profile.kernels.size(), 4u);
+  for (const KernelRecord& kernel : profile.kernels) {
+    EXPECT_EQ(kernel.needed_flops, kernel.name == "split" ? Quantity(60) : std::nullopt) << kernel.name;
+    EXPECT_EQ(kernel.needed_bytes, kernel.name == "split" ? Quantity(4 * 31) : std::nullopt) << kernel.name;
+  }
+}
+
+TEST(PytorchTrace, TheMathsIsOfTheInputsTypeAndOfF32TheKernelTells) {
+  const auto dtype = [](const std::string& type, const std::string& kernel) {
+    const std::string arguments = R"("Input Dims": [[2, 3], [3, 5]], "Input type": [")" + type + "\", \"" + type + "\"]";
+    return read(trace_of(op_event("aten::mm", 5, arguments) + "," + kernel_of(kernel, 5, 10, 2))).kernels.at(0).dtype;
+  };
+  EXPECT_EQ(dtype("c10::BFloat16", "flash_wgmma_f16"), "bf16") << "the name is that of a family";
+  EXPECT_EQ(dtype("float", "nvjet_sss_tf32_128x256_TNT"), "tf32");
+  EXPECT_EQ(dtype("float", "ampere_sgemm_128x64_nn"), "f32");
+  EXPECT_EQ(dtype("float", "k"), "f32");
+}
+
+TEST(PytorchTrace, StridesValuesAndListsOfAnOpAreRead) {
+  const auto kernel = [](const std::string& op, const std::string& arguments, const std::string& name) {
+    return read(trace_of(op_event(op, 5, arguments) + "," + kernel_of(name, 5, 10, 2))).kernels.at(0);
+  };
+  const std::string expanded = R"("Input Dims": [[6, 10]], "Input Strides": [[0, 1]], "Input type": ["float"])";
+  EXPECT_EQ(kernel("aten::exp", expanded, "k").needed_bytes, 4.0 * (10 + 60));
+  const std::string by_rows =
+      R"("Input Dims": [[6, 10], [], []], "Input type": ["float", "ScalarList", "Scalar"], "Concrete Inputs": ["", "[-1]", "False"])";
+  EXPECT_EQ(kernel("aten::sum", by_rows, "k").needed_bytes, 4.0 * (60 + 6));
+  const std::string list =
+      R"("Input Dims": [[[2, 3], [4, 3]], []], "Input Strides": [[[3, 1], [3, 1]], []], "Input type": ["TensorList", "Scalar"])";
+  EXPECT_EQ(kernel("aten::cat", list, "CatArrayBatchedCopy<OpaqueType<2u>, unsigned int>").needed_bytes, 2.0 * 36);
+  EXPECT_EQ(kernel("aten::cat", list, "CatArrayBatchedCopy<OpaqueType<2u>, unsigned int>").needed_flops, 0.0);
+  EXPECT_FALSE(kernel("aten::cat", list, "CatArrayBatchedCopy<T>").needed_bytes.has_value()) << "of which size?";
+}
+
+TEST(PytorchTrace, InputsThatCannotBeNeedNothing) {
+  for (
+      const char* arguments :
+      {R"("Input Dims": 5)", R"("Input Dims": [])", R"("Input Dims": [[2, 3], [3, 5]])", R"("Input Dims": [[2, 3], "x"])",
+       R"("Input Dims": [[2, "a"], [3, 5]], "Input type": ["float", "float"])",
+       R"("Input Dims": [[2, 3], {}], "Input type": ["float", "float"])", R"("Input Dims": [[2, 3], [3, 5]], "Input type": 7)",
+       R"("Input Dims": [[2, 3], [3, 5]], "Input type": ["float"])",
+       R"("Input Dims": [[2, 3], [3, 5]], "Input type": [null, ["float"]])",
+       R"("Input Dims": [[2, 3], [[3, 5]]], "Input type": ["float", "float"])",
+       R"("Input Dims": [[2, -3], [-3, 5]], "Input type": ["float", "float"])",
+       R"("Input Dims": [[2, 18446744073709551615], [3, 5]], "Input type": ["float", "float"])",
+       R"("Input Dims": [[9223372036854775807, 9223372036854775807], [9223372036854775807, 9]], "Input type": ["float", "float"])",
+       R"("Input Dims": [[2, 1.5], [1.5, 5]], "Input type": ["float", "float"])"}) {
+    const Profile profile = read(trace_of(op_event("aten::mm", 5, arguments) + "," + kernel_of("k", 5, 10, 2)));
+    ASSERT_EQ(profile.kernels.size(), 1u) << arguments;
+    EXPECT_FALSE(profile.kernels[0].needed_flops.has_value()) << arguments;
+    EXPECT_FALSE(profile.kernels[0].needed_bytes.has_value()) << arguments;
+  }
 }
 
 TEST(PytorchTrace, OlderSpellings) {
