@@ -1,6 +1,7 @@
 #include "rafter/cli/trace_command.h"
 
 #include <algorithm>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -11,7 +12,10 @@
 #include "rafter/measure/recording/recording_file.h"
 #include "rafter/measure/recording/recording_folder.h"
 #include "rafter/measure/recording/recording_summary.h"
+#include "rafter/measure/recording/steps.h"
 #include "rafter/measure/recording/traced_command.h"
+#include "rafter/report/perfetto.h"
+#include "rafter/report/recording_report.h"
 
 namespace rafter {
 
@@ -20,24 +24,85 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kGroup = "A command's trace";
+constexpr size_t kMostKernels = 20;  // of the table
 constexpr int64_t kMany = int64_t{1} << 40;
 
 struct ProcessTrace {
   std::string file;
   RecordingNote note;
   RecordingSummary summary;
+  std::optional<WindowEvents> events;     // of its steps; none without work on a GPU
+  std::optional<RecordedProcess> report;  // the same, explained
 
   double wall_seconds() const { return static_cast<double>(note.ended_ns - note.began_ns) * 1e-9; }
   double overhead_fraction() const { return wall_seconds() > 0 ? summary.overhead_seconds(note) / wall_seconds() : 0; }
 };
 
-std::vector<ProcessTrace> read_all(const std::vector<std::string>& files) {
-  std::vector<ProcessTrace> traces(files.size());
-  for (size_t i = 0; i < files.size(); ++i) {
-    traces[i].file = files[i];
-    traces[i].note = read_recording(files[i], traces[i].summary);
+// One reading of a recording for two.
+class Both : public RecordingSink {
+ public:
+  Both(RecordingSink& a, RecordingSink& b) : a_(a), b_(b) {}
+  void take_name(uint32_t number, std::string_view text) override {
+    a_.take_name(number, text);
+    b_.take_name(number, text);
+  }
+  void take(const RecordedEvent& event) override {
+    a_.take(event);
+    b_.take(event);
+  }
+
+ private:
+  RecordingSink &a_, &b_;
+};
+
+// Read twice: once to find the steps, once for what happened in them, so that memory is bounded by the steps.
+ProcessTrace read_process(const std::string& file, const StepChoice& choice) {
+  ProcessTrace trace;
+  trace.file = file;
+  StepFinder finder(choice);
+  Both both(trace.summary, finder);
+  trace.note = read_recording(file, both);
+  StepWindow window = trace.summary.gpu_seconds() > 0 ? finder.find() : StepWindow{};
+  if (window.empty()) return trace;
+  trace.events.emplace(window);
+  read_recording(file, *trace.events);
+  trace.events->finish();
+  trace.report = RecordedProcess{trace.note, std::move(window), explain(profile_steps(*trace.events))};
+  return trace;
+}
+
+std::vector<ProcessTrace> read_all(const std::vector<std::string>& files, const CommandTraceOptions& options) {
+  std::vector<ProcessTrace> traces;
+  for (const std::string& file : files) {
+    traces.push_back(read_process(file, {options.range, options.skip, options.steps}));
   }
   return traces;
+}
+
+// The one that --perfetto and --html are of; null where no process worked on a GPU.
+const ProcessTrace* busiest(const std::vector<ProcessTrace>& traces) {
+  const ProcessTrace* most = nullptr;
+  for (const ProcessTrace& trace : traces) {
+    if (trace.report && (most == nullptr || trace.summary.gpu_seconds() > most->summary.gpu_seconds())) most = &trace;
+  }
+  return most;
+}
+
+void write_files(const std::vector<ProcessTrace>& traces, const CommandTraceOptions& options) {
+  const ProcessTrace* most = busiest(traces);
+  if (most == nullptr) {
+    if (!options.perfetto.empty() || !options.html.empty()) note("rafter: no file was written: nothing ran on a GPU\n");
+    return;
+  }
+  if (!options.perfetto.empty()) {
+    std::ofstream out(options.perfetto, std::ios::binary);
+    write_perfetto(out, *most->events, most->report->step, most->note);
+    out.close();
+    if (!out)
+      throw Error(Fault::runtime, fmt::format("{} could not be written in whole; expected room and the right to write there.",
+                                              in_quotes(options.perfetto)));
+  }
+  if (!options.html.empty()) write_file(options.html, html(recording_page(*most->report, *most->events)));
 }
 
 std::string counts_text(const RecordingSummary& summary) {
@@ -59,7 +124,7 @@ std::string line_of(const ProcessTrace& trace) {
   return line + '\n';
 }
 
-Json json_of(const ProcessTrace& trace) {
+Json json_of(const ProcessTrace& trace, const std::string& command_line) {
   Json events;
   for (size_t kind = 0; kind <= static_cast<size_t>(RecordedKind::overhead); ++kind) {
     events[std::string(name(static_cast<RecordedKind>(kind)))] = trace.summary.count(static_cast<RecordedKind>(kind));
@@ -75,7 +140,8 @@ Json json_of(const ProcessTrace& trace) {
           {"dropped", note.dropped},
           {"wall_s", trace.wall_seconds()},
           {"gpu_s", trace.summary.gpu_seconds()},
-          {"overhead_s", trace.summary.overhead_seconds(note)}};
+          {"overhead_s", trace.summary.overhead_seconds(note)},
+          {"step", trace.report ? Json::parse(recording_json(*trace.report, command_line)) : Json()}};
 }
 
 std::string report(const std::vector<ProcessTrace>& traces, const std::optional<CommandEnd>& end,
@@ -83,10 +149,13 @@ std::string report(const std::vector<ProcessTrace>& traces, const std::optional<
   if (!json) {
     std::string text;
     for (const ProcessTrace& trace : traces) text += trace.note.fault.empty() ? line_of(trace) : "";
+    for (const ProcessTrace& trace : traces) {
+      if (trace.report) text += '\n' + recording_text(*trace.report, kMostKernels);
+    }
     return text;
   }
   Json processes = Json::array();
-  for (const ProcessTrace& trace : traces) processes.push_back(json_of(trace));
+  for (const ProcessTrace& trace : traces) processes.push_back(json_of(trace, command_line));
   const Json document = {{"schema", "rafter.command_trace/1"},
                          {"command", command_line},
                          {"exit_status", end ? Json(end->status) : Json()},
@@ -137,16 +206,18 @@ void check_trace_kind(const CLI::App& command, const CommandTraceOptions& option
 
 int trace_command(const CommandTraceOptions& options, const std::string& command_line) {
   if (!options.from.empty()) {
-    const std::vector<ProcessTrace> traces = read_all(recordings_at(options.from));
+    const std::vector<ProcessTrace> traces = read_all(recordings_at(options.from), options);
     write_out(report(traces, std::nullopt, command_line, options.json));
+    write_files(traces, options);
     note_faults(traces);
     return 0;
   }
   const std::string library = inject_library();
   const RecordingFolder folder(options.keep);
   const CommandEnd end = run_traced({options.words, library, folder.path()});
-  const std::vector<ProcessTrace> traces = read_all(folder.recordings());
+  const std::vector<ProcessTrace> traces = read_all(folder.recordings(), options);
   write_out(report(traces, end, command_line, options.json));
+  write_files(traces, options);
   note_faults(traces);
   if (traces.empty()) note(fmt::format("rafter: nothing was recorded: {}\n", why_no_recording(options.words)));
   return end.status;

@@ -2,7 +2,7 @@
 // of the step goes.
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <cmath>
 
 #include "rafter/base/units.h"
 #include "rafter/lab/lab.h"
@@ -54,22 +54,27 @@ Section kernels(const StepTrace& trace) {
   return {"Every kernel of the step", {CaptionedTable{"In the order of the step; times of all layers together", table}}};
 }
 
-// By what reaching its roof would save.
-Section which_first(const StepTrace& trace) {
-  std::vector<TraceGroup> groups = fold(trace);
-  const auto gain = [](const TraceGroup& g) { return g.total.floor ? g.total.seconds - g.total.floor->seconds : 0.0; };
-  std::stable_sort(groups.begin(), groups.end(), [&](const TraceGroup& a, const TraceGroup& b) { return gain(a) > gain(b); });
-  Table table({{"op"}, {"would gain", Align::right}, {"of the step", Align::right}, {"each launch takes", Align::right}});
-  for (const TraceGroup& group : groups) {
-    if (gain(group) <= 0) continue;
-    table.add({group.total.name, format_seconds(gain(group)), percent_of(gain(group), trace.step_seconds),
-               format_seconds(group.total.seconds / static_cast<double>(group.count))});
+// The step as a sum, a row a part.
+Section where_the_rest_goes(const StepTrace& trace) {
+  Table table({{"part"}, {"time", Align::right}, {"of the step", Align::right}});
+  for (const Bar& bar : step_waterfall(trace).bars) {
+    table.add({bar.name, (bar.seconds < 0 ? "-" : "") + format_seconds(std::abs(bar.seconds)),
+               percent_of(bar.seconds, trace.step_seconds)});
   }
   return {
-      "Which kernel first",
-      {Paragraph{"What each op would gain if it ran at its roof. A kernel of a few microseconds is not there: its launch, its "
-                 "first loads and its last ones are most of its time."},
-       CaptionedTable{"The largest gain first", table}}};
+      "Where the rest goes",
+      {Paragraph{"From what no kernel can beat to what was measured: each part adds to the one above, and all of them are the "
+                 "step."},
+       CaptionedTable{"The step as a sum", table}}};
+}
+
+Section which_is_first(const StepTrace& trace) {
+  Table table({{"op"}, {"would gain", Align::right}, {"of the step", Align::right}, {"because"}});
+  for (const Gain& gain : which_first(trace)) {
+    if (gain.seconds <= 0) continue;
+    table.add({gain.group.total.name, format_seconds(gain.seconds), percent_of(gain.seconds, trace.step_seconds), gain.why});
+  }
+  return {"Which kernel first", {CaptionedTable{"What each op would gain at its roof, the largest first", table}}};
 }
 
 }  // namespace
@@ -84,7 +89,10 @@ LabResult one_token_lab(const LabOptions& options, const ProbeProgress& progress
   result.page = {"One token, kernel by kernel", fmt::format("{} on {}", step.model, result.measured.device.name), {}};
   result.page.sections = {opening(step), kernels(step.trace)};
   for (Section& section : roofline_page(placed).sections) result.page.sections.push_back(std::move(section));
-  result.page.sections.push_back(which_first(step.trace));
+  if (step.trace.floor) {
+    result.page.sections.push_back(where_the_rest_goes(step.trace));
+    result.page.sections.push_back(which_is_first(step.trace));
+  }
   if (cpu) {
     result.page.sections.push_back(
         {"Left out",

@@ -12,7 +12,7 @@ namespace rafter {
 
 namespace {
 
-void place_step(LabResult& result, const LabOptions& options, const StepChoice& step, const ProbeProgress& progress) {
+void place_step(LabResult& result, const LabOptions& options, const ChosenStep& step, const ProbeProgress& progress) {
   Roofline placed = place_kernels(traced_step(options, step, result.measured, progress).profile, result.measured);
   if (result.kernels.empty()) result.kernels = roofline_json(placed);
   Page page = roofline_page(placed);

@@ -25,7 +25,7 @@ Checkpoint checkpoint_for(const LabOptions& options) {
                             DType::bf16);
 }
 
-EngineOptions engine_options(const LabOptions& options, const StepChoice& choice) {
+EngineOptions engine_options(const LabOptions& options, const ChosenStep& choice) {
   EngineOptions out;
   out.device = options.device;
   out.executor = device(options.device).has_graphs() ? ExecutorKind::graph : ExecutorKind::eager;
@@ -42,7 +42,7 @@ Machine roofs_for(const LabOptions& options, const ProbeProgress& progress) {
   return run_probes(target, probes(options.device.kind), options.quick, progress);
 }
 
-LabStep traced_step(const LabOptions& options, const StepChoice& choice, const Machine& machine,
+LabStep traced_step(const LabOptions& options, const ChosenStep& choice, const Machine& machine,
                     const ProbeProgress& progress) {
   const Checkpoint checkpoint = checkpoint_for(options);
   Engine engine(checkpoint, engine_options(options, choice));

@@ -10,7 +10,7 @@
 
 namespace rafter {
 
-struct StepChoice {
+struct ChosenStep {
   std::string title;    // "One decode step"
   int64_t context = 0;  // tokens in the cache before it
   int64_t prefill = 0;  // tokens of a prefill; 0: a decode step
@@ -27,6 +27,6 @@ Machine roofs_for(const LabOptions& options, const ProbeProgress& progress);
 
 // Of options.model_file or options.model, else Qwen2.5 1.5B in bf16 on a GPU and SmolLM2 135M on the CPU, with random weights:
 // small enough for either.
-LabStep traced_step(const LabOptions& options, const StepChoice& choice, const Machine& machine, const ProbeProgress& progress);
+LabStep traced_step(const LabOptions& options, const ChosenStep& choice, const Machine& machine, const ProbeProgress& progress);
 
 }  // namespace rafter

@@ -11,13 +11,13 @@
 #include "rafter/base/units.h"
 #include "rafter/report/build_info.h"
 #include "rafter/report/table.h"
+#include "rafter/report/waterfall_report.h"
 
 namespace rafter {
 
 namespace {
 
 constexpr size_t kNameWidth = 44;
-constexpr size_t kBarWidth = 40;     // characters of the whole step
 constexpr size_t kFirstKernels = 5;  // of the list of what to work on
 constexpr size_t kCalls = 8;
 
@@ -26,10 +26,6 @@ std::string shortened(const std::string& text) {
 }
 
 std::string percent(double part, double whole) { return whole > 0 ? fmt::format("{:.1f}%", 100 * part / whole) : "-"; }
-
-std::string signed_seconds(double seconds) {
-  return seconds < 0 ? "-" + format_seconds(-seconds) : seconds == 0 ? "0" : format_seconds(seconds);
-}
 
 std::string number_text(double value) {
   return std::fabs(value - std::round(value)) < 0.005 ? fmt::format("{:.0f}", value) : fmt::format("{:.2f}", value);
@@ -75,34 +71,6 @@ std::string kernels_text(const ExplainedStep& step, size_t most) {
     text += fmt::format("{} more: --top 0 shows all\n", counted(static_cast<int64_t>(step.kernels.size() - shown), "kernel"));
   }
   return text;
-}
-
-// Where a bar lies between 0 and the step, as characters.
-std::string drawn(const Bar& bar, double seconds) {
-  const auto column = [&](double at) {
-    const double share = seconds > 0 ? std::clamp(at / seconds, 0.0, 1.0) : 0;
-    return static_cast<size_t>(std::lround(share * static_cast<double>(kBarWidth)));
-  };
-  const size_t from = column(std::min(bar.from_seconds, bar.from_seconds + bar.seconds));
-  const size_t to = column(std::max(bar.from_seconds, bar.from_seconds + bar.seconds));
-  if (bar.seconds == 0) return std::string(kBarWidth, ' ');
-  const size_t at = std::min(from, kBarWidth - 1);
-  std::string text(at, ' ');
-  text += std::string(std::max<size_t>(1, to - from), bar.seconds < 0 ? '-' : '#');
-  text.resize(kBarWidth, ' ');
-  return text;
-}
-
-std::string waterfall_text(const Waterfall& fall) {
-  Table table({{"the step as a sum"}, {"time", Align::right}, {"share", Align::right}, {""}});
-  for (const Bar& bar : fall.bars) {
-    table.add({shortened(printable(bar.name)), signed_seconds(bar.seconds), percent(bar.seconds, fall.seconds),
-               "|" + drawn(bar, fall.seconds) + "|"});
-  }
-  Bar all;
-  all.seconds = fall.seconds;
-  table.add({"the step", format_seconds(fall.seconds), "100.0%", "|" + drawn(all, fall.seconds) + "|"});
-  return table.text();
 }
 
 std::string first_text(const ExplainedStep& step) {
@@ -187,11 +155,6 @@ Json kernel_json(const ExplainedKernel& kernel) {
   return json;
 }
 
-const char* name_of(BarKind kind) {
-  static constexpr const char* kNames[] = {"floor", "in_turn", "kernels", "unknown_kernels", "gap", "host", "unexplained"};
-  return kNames[static_cast<size_t>(kind)];
-}
-
 Json step_json(const RecordedProcess& p) {
   const StepProfile& s = p.step.profile;
   return {{"how", p.window.how},
@@ -235,10 +198,7 @@ std::string recording_json(const RecordedProcess& process, const std::string& co
   json["dirty"] = build_info().dirty;
   json["command"] = command;
   json["step"] = process.window.empty() ? Json(nullptr) : step_json(process);
-  json["waterfall"] = Json::array();
-  for (const Bar& bar : step.fall.bars) {
-    json["waterfall"].push_back({{"kind", name_of(bar.kind)}, {"name", bar.name}, {"time_s", number_or_null(bar.seconds)}});
-  }
+  json["waterfall"] = waterfall_json(step.fall);
   json["kernels"] = Json::array();
   for (const ExplainedKernel& kernel : step.kernels) json["kernels"].push_back(kernel_json(kernel));
   json["launches"] = Json::array();

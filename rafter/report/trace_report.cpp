@@ -6,10 +6,13 @@
 #include "rafter/base/units.h"
 #include "rafter/report/build_info.h"
 #include "rafter/report/table.h"
+#include "rafter/report/waterfall_report.h"
 
 namespace rafter {
 
 namespace {
+
+constexpr double kLeastGain = 0.002;  // of the step: what is less is left out of the text
 
 std::string per_second(double amount, double seconds, double scale) {
   return seconds > 0 ? fmt::format("{:.1f}", amount / seconds / scale) : "-";
@@ -115,6 +118,18 @@ std::string executors_text(const StepTrace& trace) {
 
 std::string layer_text(int layer) { return layer < 0 ? "-" : std::to_string(layer); }
 
+// The sum that explains the step, and where to begin.
+std::string explained_text(const StepTrace& trace) {
+  if (!trace.floor) return {};
+  std::string text = "\n" + waterfall_text(step_waterfall(trace));
+  Table table({{"which first"}, {"would gain", Align::right}, {"of the step", Align::right}, {"because"}});
+  for (const Gain& gain : which_first(trace)) {
+    if (gain.seconds < kLeastGain * trace.step_seconds) continue;
+    table.add({gain.group.total.name, format_seconds(gain.seconds), share(gain.seconds, trace.step_seconds), gain.why});
+  }
+  return text + "\n" + table.text();
+}
+
 std::string what(const StepTrace& trace) {
   const std::string step = trace.options.prefill > 0 ? "prefill of " + counted(trace.options.prefill, "token")
                            : trace.tokens == 1       ? "one decode step"
@@ -174,7 +189,7 @@ std::string trace_text(const Engine& engine, const StepTrace& trace, bool layers
                      table.text(), format_seconds(trace.step_seconds), spread, rate, format_seconds(trace.gap_seconds()),
                      share(trace.gap_seconds(), trace.step_seconds), overlap ? ": ops overlap in the step." : ".",
                      executors_text(trace), trace.method) +
-         (trace.options.counters ? counters_or_why(trace) : std::string());
+         (trace.options.counters ? counters_or_why(trace) : std::string()) + explained_text(trace);
 }
 
 std::string trace_json(const Engine& engine, const StepTrace& trace, const std::string& command) {
@@ -208,6 +223,12 @@ std::string trace_json(const Engine& engine, const StepTrace& trace, const std::
   }
   json["recorded"] = recorded_json(trace);
   json["no_counters"] = trace.options.counters && !trace.no_counters.empty() ? Json(trace.no_counters) : Json(nullptr);
+  json["waterfall"] = trace.floor ? waterfall_json(step_waterfall(trace)) : Json(nullptr);
+  json["which_first"] = Json::array();
+  for (const Gain& gain : which_first(trace)) {
+    json["which_first"].push_back(
+        {{"name", gain.group.total.name}, {"gain_s", number_or_null(gain.seconds)}, {"why", gain.why}});
+  }
   json["method"] = trace.method;
   json["ops"] = Json::array();
   for (const TracedOp& op : trace.ops) {
