@@ -33,7 +33,7 @@ else()
   set(chart_library "")
 endif()
 set(page_style ${CMAKE_SOURCE_DIR}/rafter/report/page.css)
-set(page_scripts page_format.js page_labels.js page_charts.js page.js)  # in this order one module
+set(page_scripts page_format.js page_labels.js page_charts.js page_bars.js page_tables.js page.js)  # in this order one module
 list(TRANSFORM page_scripts PREPEND ${CMAKE_SOURCE_DIR}/rafter/report/)
 set(page_assets ${CMAKE_BINARY_DIR}/page_assets.cpp)
 add_custom_command(OUTPUT ${page_assets}

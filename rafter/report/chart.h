@@ -1,4 +1,5 @@
-// What a report page can draw: curves, and kernels under a roofline. A chart is plain data here; page.js draws it.
+// What a report page can draw: curves, kernels under a roofline, a sum as a waterfall, and lanes of spans in time. A chart is
+// plain data here; page.js draws it.
 //
 // Values are in SI base units (s, B, B/s, FLOP/s); axes show them with prefixes. A value that is no number, or has no place on
 // a logarithmic axis, is left out of the drawing and counted below it; it stays in the table of the chart.
@@ -66,20 +67,58 @@ struct RooflineChart {
   std::vector<RooflinePoint> points;
 };
 
+// A bar begins where the one before it ended; one below 0 goes back.
+struct WaterfallBar {
+  std::string name;
+  double value = 0;
+  std::string group;                      // the kind; a colour each
+  std::vector<std::string> remarks = {};  // more lines on hover
+  bool from_zero = false;                 // a total, which stands on its own
+};
+
+struct WaterfallChart {
+  std::string title;
+  std::string unit;
+  std::vector<WaterfallBar> bars;  // from top to bottom
+};
+
+struct TimelineSpan {
+  size_t lane = 0;
+  double start = 0, end = 0;  // seconds
+  std::string name;           // the whole of it, shown on hover
+  std::string group;          // a colour each
+  std::vector<std::string> remarks = {};
+};
+
+// Spans of one lane do not overlap. Those too narrow to be seen are drawn as one, so that there are never more than
+// kMostSpans: what belongs together is the chart's business, not the caller's.
+struct TimelineChart {
+  static constexpr size_t kMostSpans = 2000;
+  std::string title;
+  std::vector<std::string> lanes;   // from top to bottom
+  std::vector<TimelineSpan> spans;  // in the order of their starts
+};
+
 // A chart as page.js reads it and as it is saved from the page: schema "rafter.chart/1", points that are drawn only.
 Json chart_json(const LineChart& chart);
 Json chart_json(const RooflineChart& chart);
+Json chart_json(const WaterfallChart& chart);
+Json chart_json(const TimelineChart& chart);
 
 // The same in words, for who cannot see it.
 std::string chart_summary(const LineChart& chart);
 std::string chart_summary(const RooflineChart& chart);
+std::string chart_summary(const WaterfallChart& chart);
+std::string chart_summary(const TimelineChart& chart);
 
-// Every number of it, whether drawn or not.
+// Every number of it, whether drawn or not, but for spans that are drawn as one.
 struct CaptionedTable {
   std::string caption;
   Table table;
 };
 std::vector<CaptionedTable> chart_tables(const LineChart& chart);
 std::vector<CaptionedTable> chart_tables(const RooflineChart& chart);
+std::vector<CaptionedTable> chart_tables(const WaterfallChart& chart);
+std::vector<CaptionedTable> chart_tables(const TimelineChart& chart);  // as drawn: spans that are one are one row
 
 }  // namespace rafter

@@ -39,6 +39,8 @@ struct BlockText {
   std::string operator()(const CaptionedTable& t) const { return t.caption + '\n' + t.table.text(); }
   std::string operator()(const LineChart& c) const { return chart(c); }
   std::string operator()(const RooflineChart& c) const { return chart(c); }
+  std::string operator()(const WaterfallChart& c) const { return chart(c); }
+  std::string operator()(const TimelineChart& c) const { return chart(c); }
 
   // A chart of few points is its tables; of many, what it says in a line.
   template <typename Chart>

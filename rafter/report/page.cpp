@@ -105,6 +105,8 @@ struct BlockWriter {
   std::string operator()(const CaptionedTable& t) const { return table_html(t); }
   std::string operator()(const LineChart& c) const { return chart_html(c); }
   std::string operator()(const RooflineChart& c) const { return chart_html(c); }
+  std::string operator()(const WaterfallChart& c) const { return chart_html(c); }
+  std::string operator()(const TimelineChart& c) const { return chart_html(c); }
 };
 
 std::string section_html(const Section& section, size_t number) {

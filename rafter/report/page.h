@@ -19,7 +19,7 @@ struct Paragraph {
   std::string text;
 };
 
-using Block = std::variant<Paragraph, CaptionedTable, LineChart, RooflineChart>;
+using Block = std::variant<Paragraph, CaptionedTable, LineChart, RooflineChart, WaterfallChart, TimelineChart>;
 
 struct Section {
   std::string title;

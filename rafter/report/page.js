@@ -54,6 +54,10 @@ function drawSwatch(swatch, dataset, kind) {
   swatch.height = 16 * ratio;
   const context = swatch.getContext("2d");
   context.scale(ratio, ratio);
+  if (kind === "waterfall" || kind === "timeline") {
+    context.fillStyle = dataset.backgroundColor;
+    return void context.fillRect(2, 3, 24, 10);
+  }
   if (kind === "line") strokeLine(context, [0, 8], [28, 8], dataset.borderColor, dataset.borderDash, 2);
   context.fillStyle = dataset.pointBackgroundColor;
   context.strokeStyle = dataset.pointBorderColor;
@@ -126,10 +130,11 @@ function walkByKeys(canvas, chart, spoken, describe) {
 function chartOptions(data, theme, describe) {
   return {
     animation: false,
+    indexAxis: isBars(data) ? "y" : "x",
     maintainAspectRatio: false,
     responsive: true,
     layout: { padding: { top: 8, right: 12 } },
-    interaction: { mode: "nearest", intersect: data.kind === "roofline" },
+    interaction: { mode: "nearest", intersect: data.kind !== "line" },
     scales: axesOf(data, theme),
     plugins: {
       legend: { display: false },
@@ -139,8 +144,11 @@ function chartOptions(data, theme, describe) {
 }
 
 function axesOf(data, theme) {
-  return { x: axisOptions(data.x, theme.colours, theme.narrow ? 5 : 11), y: axisOptions(data.y, theme.colours, 9) };
+  const x = axisOptions(data.x, theme.colours, theme.narrow ? 5 : 11);
+  return { x, y: isBars(data) ? rowAxis(data, theme) : axisOptions(data.y, theme.colours, 9) };
 }
+
+const CONFIGS = { line: lineConfig, roofline: rooflineConfig, waterfall: waterfallConfig, timeline: timelineConfig };
 
 // Draws a chart into its figure. Returns what draws it anew when the theme or the medium has changed.
 function drawChart(figure, data) {
@@ -152,7 +160,7 @@ function drawChart(figure, data) {
     theme.labelSize = theme.narrow || printing ? 11 : 13;
   };
   look(false);
-  const { describe, ...config } = (data.kind === "roofline" ? rooflineConfig : lineConfig)(data, theme);
+  const { describe, ...config } = CONFIGS[data.kind](data, theme);
   config.options = { ...chartOptions(data, theme, describe), onResize: () => look(document.documentElement.classList.contains("printing")) };
   const chart = new Chart(canvas, config);
   const drawLegend = fillLegend(figure.querySelector(".legend"), chart, data, theme);
@@ -184,8 +192,9 @@ function start() {
     offerPoints(figure, data);
     if (!canDraw) continue;
     redraws.push(drawChart(figure, data));
-    points += data.kind === "roofline" ? data.points.length : data.curves.reduce((sum, curve) => sum + curve.points.length, 0);
+    points += data.curves ? data.curves.reduce((sum, curve) => sum + curve.points.length, 0) : data.points.length;
   }
+  document.querySelectorAll("main > section > .table table").forEach(makeSortable);
   const redrawAll = (printing) => {
     // The class takes the dark colours away (page.css): paper is white.
     document.documentElement.classList.toggle("printing", printing);

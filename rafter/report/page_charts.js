@@ -1,4 +1,4 @@
-// The two kinds of chart in the terms of Chart.js. Colours come from page.css, so that a browser's theme sets them.
+// Charts of points, curves and rooflines, in the terms of Chart.js. Colours come from page.css, so that a browser's theme sets them.
 
 const SHAPES = ["circle", "triangle", "rect", "rectRot", "crossRot", "star", "cross"];
 const DASHES = [[], [8, 4], [2, 3], [10, 4, 2, 4], [5, 2]];

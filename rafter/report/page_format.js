@@ -71,7 +71,10 @@ function titled(axis) {
 
 function csvOf(data) {
   const rows = [];
-  if (data.kind === "roofline") {
+  if (data.kind === "waterfall" || data.kind === "timeline") {
+    rows.push(["row", "name", "group", `from (${data.x.unit})`, `to (${data.x.unit})`, "remarks"]);
+    for (const p of data.points) rows.push([data.rows[p.row], p.name, p.group, p.from, p.to, p.remarks.join("; ")]);
+  } else if (data.kind === "roofline") {
     rows.push(["name", "short_name", "group", "flop_per_byte", "flop_per_s", "seconds", "remarks"]);
     for (const p of data.points) {
       rows.push([p.name, p.short_name, p.group, p.flop_per_byte, p.flop_per_s, p.seconds, p.remarks.join("; ")]);

@@ -21,7 +21,7 @@ from browser import Browser, find_browser
 
 SKIPPED = 77  # the exit status that tests/pages/CMakeLists.txt knows
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PAGES = {"roofline": (1, 200), "lines": (2, 588), "hostile": (2, 30), "empty": (0, 0), "empty_charts": (3, 0)}
+PAGES = {"roofline": (1, 200), "lines": (2, 588), "hostile": (4, 50), "empty": (0, 0), "empty_charts": (5, 0), "step": (2, 326), "long_step": (1, 1126)}
 
 # How many points there are, and how many of them have ink where they should be.
 POINTS_WITH_INK = """
@@ -30,7 +30,7 @@ POINTS_WITH_INK = """
   for (const canvas of document.querySelectorAll(".canvas > canvas")) {
     const context = canvas.getContext("2d"), ratio = canvas.width / canvas.clientWidth;
     for (const meta of Chart.getChart(canvas).getSortedVisibleDatasetMetas()) {
-      for (const { x, y } of meta.data) {
+      for (const { x, y } of meta.data.map((drawn) => drawn.getCenterPoint())) {
         points += 1;
         inked += context.getImageData(Math.round(x * ratio), Math.round(y * ratio), 1, 1).data[3] > 100;
       }
@@ -84,8 +84,8 @@ class Pages(unittest.TestCase):
         page = self.open("hostile")
         self.assertEqual(self.value("document.title"), "<script>document.title='owned'</script>")
         self.assertEqual(self.value("document.querySelectorAll('img, iframe, object, embed, link, form, base').length"), 0)
-        # The data of two charts, Chart.js, and the module.
-        self.assertEqual(self.value("document.scripts.length"), 4)
+        # The data of four charts, Chart.js, and the module.
+        self.assertEqual(self.value("document.scripts.length"), 6)
         self.value(f"{CANVAS}.focus()")
         for _ in range(10):
             self.browser.press("ArrowRight")
@@ -155,6 +155,26 @@ class Pages(unittest.TestCase):
         self.browser.press("Escape")
         self.assertTrue(self.value(f"{TIP}.hidden"))
 
+    def test_a_bar_tells_the_whole_name(self):
+        self.open("step")
+        spot = self.value(f"(() => {{ const box = {CANVAS}.getBoundingClientRect(), chart = Chart.getChart({CANVAS});"
+                          "const p = chart.getDatasetMeta(0).data[0].getCenterPoint();"
+                          "return [box.x + p.x, box.y + p.y, chart.data.datasets[0].data[0].name]; })()")
+        self.browser.move_to(*spot[:2])
+        self.assertIn(spot[2], self.value(f"{TIP}.textContent"))
+
+    def test_a_click_on_the_head_sorts_a_table_and_the_third_undoes_it(self):
+        self.open("step")
+        table = "document.querySelector('main > section > .table table')"
+        column = f"[...{table}.tBodies[0].rows].map((row) => row.cells[2].textContent)"
+        before = self.value(column)
+        self.value(f"{table}.tHead.rows[0].cells[2].firstChild.click()")
+        self.assertEqual(self.value(column), ["1.20 ms", "30.0 us", "2.50 us", "900 ns", "unknown"])
+        self.value(f"{table}.tHead.rows[0].cells[2].firstChild.click()")
+        self.assertEqual(self.value(column), ["900 ns", "2.50 us", "30.0 us", "1.20 ms", "unknown"])
+        self.value(f"{table}.tHead.rows[0].cells[2].firstChild.click()")
+        self.assertEqual(self.value(column), before)
+
     def test_the_legend_hides_and_shows_a_curve(self):
         self.open("lines")
         button = "document.querySelector('.legend button')"
@@ -167,7 +187,7 @@ class Pages(unittest.TestCase):
         page = self.open("hostile")
         buttons = "document.querySelectorAll('figure [data-save]')"
         data = [json.loads(text) for text in self.value("[...document.querySelectorAll('figure > script')].map(s => s.textContent)")]
-        for chart, count in ((0, 10), (1, 20)):
+        for chart, count in ((0, 10), (1, 20), (2, 10), (3, 10)):
             saved = self.browser.downloads(f"{buttons}[{2 * chart}].click(); {buttons}[{2 * chart + 1}].click()", 2)
             self.assertEqual(sorted(name.rsplit(".", 1)[1] for name in saved), ["csv", "json"])
             for name, text in saved.items():

@@ -69,6 +69,64 @@ LineChart bandwidth() {
   return chart;
 }
 
+// A step of `layers`, some of whose kernels begin before those in front of them have ended.
+TimelineChart timeline(int layers) {
+  TimelineChart chart{"A step in time", {"stream 7", "stream 7, overlapping", "stream 13"}, {}};
+  double now = 0;
+  const auto span = [&](size_t lane, const char* group, double seconds) {
+    chart.spans.push_back({lane,
+                           now,
+                           now + seconds,
+                           fmt::format("void rafter::{}<128, 64>(float const*)", group),
+                           group,
+                           {"grid 132 x 1 x 1, block 256 x 1 x 1"}});
+    now += seconds;
+  };
+  for (int i = 0; i < layers; ++i) {
+    span(0, "norm", 2.1e-6);
+    now += 0.4e-6;
+    span(0, "matmul", 14e-6 + 2e-6 * scatter(i));
+    now -= 1.5e-6;
+    span(1, "attention", 7e-6);
+    if (i % 4 == 0) chart.spans.push_back({2, now - 5e-6, now - 1e-6, "copy device to host", "copies and fills", {"4.00 B"}});
+    now += 0.4e-6;
+    span(0, "swiglu", 1.8e-6);
+    span(0, "matmul", 21e-6);
+    now += 0.3e-6;
+    for (const char* small : {"residual", "rope", "split", "join"}) span(0, small, 1.3e-6);
+    span(0, "cache", 1.0e-6);
+    now += 0.8e-6;
+    span(0, "residual", 1.1e-6);
+  }
+  return chart;
+}
+
+WaterfallChart waterfall() {
+  return {"The step as a sum",
+          "s",
+          {{"floor of the step", 905e-6, "floor", {"73.0% of the step"}},
+           {"memory and maths one at a time", 12e-6, "one at a time"},
+           {"ffn_gate_up", 84e-6, "beyond its floor"},
+           {"attention", 61e-6, "beyond its floor"},
+           {"lm_head", -14e-6, "beyond its floor"},
+           {"void at::native::vectorized_elementwise_kernel<4, add>", 40e-6, "floor unknown"},
+           {"gaps: late launches", 22e-6, "gaps between kernels"},
+           {"gaps: dependency and ramp", 71e-6, "gaps between kernels"},
+           {"host between steps", 55e-6, "host"},
+           {"unexplained", 4e-6, "unexplained"},
+           {"the step", 1240e-6, "measured", {}, true}}};
+}
+
+CaptionedTable sortable() {
+  Table table({{"kernel"}, {"launches", Align::right}, {"time", Align::right}});
+  table.add({"norm", "57", "30.0 us"});
+  table.add({"matmul", "112", "1.20 ms"});
+  table.add({"argmax", "1", "2.50 us"});
+  table.add({"odd", "1", "unknown"});
+  table.add({"fill", "2", "900 ns"});
+  return {"Kernels", table};
+}
+
 CaptionedTable long_table(int rows) {
   Table table({{"figure"}, {"at", Align::right}, {"value", Align::right}, {"remark"}});
   for (int i = 0; i < rows; ++i)
@@ -93,14 +151,18 @@ Page hostile() {
       kHostile[0], {{kHostile[1], 1e12}, {"nothing", 0}, {"infinite", kInf}}, {{kHostile[2], 1e14}, {"NaN", kNaN}}, {}};
   LineChart lines{kHostile[1], {kHostile[2], kHostile[0]},           {kHostile[3], kHostile[1]},
                   {},          {{3, kHostile[0]}, {-1, "left out"}}, {{kInf, "left out"}, {5, kHostile[1]}}};
+  WaterfallChart bars{kHostile[0], kHostile[1], {{"NaN", kNaN, "none"}}};
+  TimelineChart lanes{kHostile[1], {std::begin(kHostile), std::end(kHostile)}, {{99, 0, 1, "no lane", "none"}}};
   Table table({{kHostile[0]}, {kHostile[1], Align::right}});
   for (const std::string& name : kHostile) {
     roofs.points.push_back({name, name, 1.0 + static_cast<double>(name.size()), 2e12, 1e-3, name, {name}});
     lines.curves.push_back({name, {{1, 2, 0.5}, {10, 20, kNaN}, {0, 1}, {kNaN, 1}, {1e300, 1}}});
+    bars.bars.push_back({name, 1 + static_cast<double>(bars.bars.size()), name, {name}});
+    lanes.spans.push_back({lanes.spans.size() - 1, 1, 2, name, name, {name}});
     table.add({name, name});
   }
   roofs.points.push_back({"zero time", "zero", 0, 0, kNaN, "none", {}});
-  Section section{kHostile[0], {Paragraph{kHostile[1]}, CaptionedTable{kHostile[2], table}, roofs, lines}};
+  Section section{kHostile[0], {Paragraph{kHostile[1]}, CaptionedTable{kHostile[2], table}, roofs, lines, bars, lanes}};
   return {kHostile[0], kHostile[1], {section}};
 }
 
@@ -123,6 +185,11 @@ int write_all(const std::filesystem::path& folder) {
                                  {"Bandwidth", {bandwidth()}},
                                  {"Figures", {long_table(12)}},
                                  {"Method", {Paragraph{"One random cycle."}}}}});
+  write(folder / "step.html",
+        {"One step, kernel by kernel",
+         "NVIDIA H200, measured today",
+         {{"A step in time", {timeline(28)}}, {"Where its time goes", {waterfall()}}, {"Kernels", {sortable()}}}});
+  write(folder / "long_step.html", {"A long step", "", {{"In time", {timeline(3000)}}}});
   write(folder / "hostile.html", hostile());
   write(folder / "empty.html", {"Nothing yet", "", {}});
   write(folder / "empty_charts.html",
@@ -130,7 +197,8 @@ int write_all(const std::filesystem::path& folder) {
          "",
          {{"Charts of nothing",
            {LineChart{"no curves", {"x", ""}, {"y", "s"}, {}}, RooflineChart{"no roofs", {}, {}, {}},
-            RooflineChart{"one memory roof", {{"DRAM", 4e12}}, {}, {}}}}}});
+            RooflineChart{"one memory roof", {{"DRAM", 4e12}}, {}, {}}, WaterfallChart{"no bars", "s", {}},
+            TimelineChart{"no lanes", {}, {}}}}}});
   return 0;
 }
 

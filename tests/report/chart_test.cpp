@@ -131,6 +131,49 @@ TEST(LineChart, TablesSayDashForNoNumber) {
       "warm,2.00 KiB,-,-\nwarm,-,1.00 s,-\n");
 }
 
+TEST(Waterfall, BarsBeginWhereTheLastEndedAndTotalsAtZero) {
+  const WaterfallChart chart{"sum", "s", {{"a", 3, "x"}, {"b", -1, "y"}, {"none", kNaN, "y"}, {"all", 2, "z", {}, true}}};
+  const Json drawn = chart_json(chart);
+  ASSERT_EQ(drawn["points"].size(), 3u);
+  EXPECT_EQ(drawn["points"][1]["from"], 3.0);
+  EXPECT_EQ(drawn["points"][1]["to"], 2.0);
+  EXPECT_EQ(drawn["points"][2]["from"], 0.0);
+  EXPECT_EQ(drawn["rows"], Json::parse(R"(["a", "b", "all"])"));
+  EXPECT_EQ(drawn["left_out"], 1);
+  EXPECT_EQ(low(drawn["x"]), 0);
+  EXPECT_EQ(chart_tables(chart)[0].table.rows(), 4u);
+}
+
+TEST(Timeline, FewSpansAreDrawnAsTheyAre) {
+  TimelineChart chart{"t", {"one", "two"}, {{0, 0, 1, "a", "x"}, {1, 0.5, 2, "b", "y"}, {2, 0, 1, "no lane", "x"}}};
+  const Json drawn = chart_json(chart);
+  EXPECT_EQ(drawn["points"].size(), 2u);
+  EXPECT_EQ(drawn["points"][1]["row"], 1);
+  EXPECT_EQ(drawn["left_out"], 1);
+  EXPECT_EQ(chart_summary(chart), "Timeline of 2 launches in 2 lanes.");
+}
+
+TEST(Timeline, ManyShortSpansAreDrawnTogetherAndLongOnesStayApart) {
+  TimelineChart chart{"t", {"lane"}, {}};
+  double now = 0;
+  for (int i = 0; i < 30000; ++i) {
+    const double seconds = i == 15000 ? 0.1 : 1e-6;
+    chart.spans.push_back({0, now, now + seconds, i == 15000 ? "long" : "short", i % 3 == 0 ? "x" : "y"});
+    now += seconds + 1e-7;
+  }
+  const Json drawn = chart_json(chart);
+  EXPECT_LE(drawn["points"].size(), TimelineChart::kMostSpans);
+  bool found = false;
+  double end = 0;
+  for (const Json& p : drawn["points"]) {
+    found = found || p["name"] == "long";
+    EXPECT_GE(p["from"].get<double>(), end);
+    end = p["to"];
+  }
+  EXPECT_TRUE(found);
+  EXPECT_NEAR(end, now - 1e-7, 1e-9);
+}
+
 TEST(Summary, CountsWhatIsDrawn) {
   EXPECT_EQ(chart_summary(small_line()), "Line chart of latency over working set: 2 points in 2 curves, 2 marks.");
   EXPECT_EQ(chart_summary(small_roofline()),

@@ -120,5 +120,20 @@ TEST(RecordingJson, NothingIsNullAndEmpty) {
   EXPECT_TRUE(json["kernels"].empty());
 }
 
+TEST(RecordingPage, HasTimelineWaterfallAndTables) {
+  const Read r = read(tokens(20));
+  const std::string page = html(recording_page(r.process, r.events));
+  expect_parts(page,
+               {"python decode.py, on NVIDIA H200", "Step 10 of the 19 measured", "The step as a sum", "Which first, and why",
+                "cudaLaunchKernel", "rafter.chart/1", "void matmul&lt;128, 64&gt;(float const*)"});
+  EXPECT_EQ(page.find("What is missing"), std::string::npos);
+}
+
+TEST(RecordingPage, NothingIsOneSentence) {
+  RecordedProcess none;
+  none.note.fault = "no GPU";
+  expect_parts(html(recording_page(none, WindowEvents{{}})), {"No step", "no GPU"});
+}
+
 }  // namespace
 }  // namespace rafter
