@@ -58,6 +58,17 @@ KernelRoofs kernel_roofs(const Machine& machine) {
   return roofs;
 }
 
+std::string label(const KernelRecord& kernel) {
+  const bool named_by_op = kernel.op.empty() || kernel.short_name.starts_with(kernel.op);
+  return named_by_op ? kernel.short_name : kernel.op + ": " + kernel.short_name;
+}
+
+bool by_needs_alone(const Roofline& roofline) {
+  const auto& all = roofline.kernels;
+  const bool counted = std::any_of(all.begin(), all.end(), [](const auto& k) { return k.measured_bytes || k.measured_flops; });
+  return !counted && std::any_of(all.begin(), all.end(), [](const auto& k) { return k.bytes || k.flops; });
+}
+
 Roofline place_kernels(Profile profile, std::optional<Machine> machine) {
   const KernelRoofs roofs = machine ? kernel_roofs(*machine) : KernelRoofs{};
   Roofline result;

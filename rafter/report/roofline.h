@@ -39,6 +39,11 @@ struct Roofline {
 
 Roofline place_kernels(Profile profile, std::optional<Machine> machine);
 
+// "aten::mm: nvjet_tst_128x256", or the kernel's short name where no op is known or it begins with it.
+std::string label(const KernelRecord& kernel);
+// The file has no counters: bytes and FLOPs, where there are any, are what the maths needs.
+bool by_needs_alone(const Roofline& roofline);
+
 // Roofs, a table of the `most` longest kernels (0: all), a line of evidence for each, and what was left out.
 std::string roofline_text(const Roofline& roofline, size_t most);
 // Schema "rafter.roofline/1".

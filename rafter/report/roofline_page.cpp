@@ -34,8 +34,8 @@ Table kernel_table(const Roofline& r) {
                {"limited by"},
                {"evidence"}});
   for (const PlacedKernel& k : r.kernels) {
-    table.add({k.kernel.short_name, std::to_string(k.kernel.launches),
-               k.kernel.seconds ? format_seconds(*k.kernel.seconds) : "-",
+    table.add({k.kernel.shapes.empty() ? label(k.kernel) : label(k.kernel) + " of " + k.kernel.shapes,
+               std::to_string(k.kernel.launches), k.kernel.seconds ? format_seconds(*k.kernel.seconds) : "-",
                k.share ? fmt::format("{:.1f}%", 100 * *k.share) : "-",
                k.bottleneck.fraction ? fmt::format("{:.1f}%", 100 * *k.bottleneck.fraction) : "-",
                k.gain_seconds ? format_seconds(*k.gain_seconds) : "-", name(k.bottleneck.limit), k.bottleneck.evidence});
@@ -71,6 +71,9 @@ Page roofline_page(const Roofline& r) {
       r.machine ? fmt::format("Solid roofs were measured on {} ({}); dashed ones are its datasheet's.", r.machine->device.name,
                               r.machine->date.empty() ? "just now" : r.machine->date.substr(0, 10))
                 : "No machine was probed, so no roof is drawn: run rafter probe.")});
+  if (by_needs_alone(r)) {
+    where.blocks.emplace_back(Paragraph{"Bytes and FLOPs are what the maths needs: the file has no counters."});
+  }
   where.blocks.emplace_back(std::move(chart));
   if (unplaced > 0) {
     where.blocks.emplace_back(

@@ -50,18 +50,26 @@ std::string heading(const Roofline& r) {
 }
 
 std::vector<std::string> cells_of(const PlacedKernel& k) {
-  const bool named_by_op = k.kernel.op.empty() || k.kernel.short_name.starts_with(k.kernel.op);
-  const std::string label = named_by_op ? k.kernel.short_name : k.kernel.op + ": " + k.kernel.short_name;
-  return {shortened(label, kNameWidth),
+  return {shortened(label(k.kernel), kNameWidth),
           std::to_string(k.kernel.launches),
           cell(k.kernel.seconds, format_seconds),
           cell(k.share, percent),
           cell(k.bytes_per_second, [](double v) { return format_rate(v, "B"); }),
           cell(k.flops_per_second, [](double v) { return v > 0 ? format_rate(v, "FLOP") : std::string("-"); }),
-          cell(k.intensity, [](double v) { return fmt::format("{:.3g}", v); }),
+          cell(k.intensity, [](double v) { return v < 999.5 ? fmt::format("{:.3g}", v) : fmt::format("{:.0f}", v); }),
           cell(k.bottleneck.fraction, percent),
           cell(k.gain_seconds, format_seconds),
           name(k.bottleneck.limit)};
+}
+
+// One line, with the shapes that tell launches of one kernel apart, and for the unknown the metrics that would tell.
+std::string evidence_line(const PlacedKernel& k, ProfileKind kind) {
+  const std::string shapes = k.kernel.shapes.empty() ? "" : " of " + k.kernel.shapes;
+  std::string line = fmt::format("  {}{}: {}", shortened(label(k.kernel), kNameWidth), shapes, k.bottleneck.evidence);
+  if (kind == ProfileKind::ncu_csv && !k.bottleneck.would_tell.empty()) {
+    line += fmt::format("; {} would tell", fmt::join(k.bottleneck.would_tell, ", "));
+  }
+  return line + '\n';
 }
 
 Json quantity(const Quantity& value) { return value ? number_or_null(*value) : Json(nullptr); }
@@ -108,10 +116,11 @@ std::string roofline_text(const Roofline& r, size_t most) {
   std::string evidence;
   for (size_t i = 0; i < shown; ++i) {
     table.add(cells_of(r.kernels[i]));
-    evidence +=
-        fmt::format("  {}: {}\n", shortened(r.kernels[i].kernel.short_name, kNameWidth), r.kernels[i].bottleneck.evidence);
+    evidence += evidence_line(r.kernels[i], r.profile.kind);
   }
-  std::string text = fmt::format("{}\n{}\n{}", heading(r), table.text(), evidence);
+  std::string text = heading(r);
+  if (by_needs_alone(r)) text += "memory and math are what the maths needs: the file has no counters\n";
+  text += fmt::format("\n{}\n{}", table.text(), evidence);
   if (shown < r.kernels.size())
     text += fmt::format("\n{} more: --top 0 shows all\n", counted(static_cast<int64_t>(r.kernels.size() - shown), "kernel"));
   if (r.profile.copies.count + r.profile.fills.count > 0) {

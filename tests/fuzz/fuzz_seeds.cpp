@@ -156,8 +156,14 @@ void write_ncu_tables(const fs::path& folder) {
 void write_profile_json(const fs::path& folder) {
   const std::string_view trace =
       R"({"distributedInfo":{"rank":1,"world_size":2},"traceEvents":[{"ph":"X","cat":"cpu_op","name":"aten::mm","ts":1,"dur":9,
-    "args":{"External id":5,"Input Dims":[[4,5],[5,6]],"Input type":["float"]}},{"ph":"X","cat":"kernel","name":"k<float>","ts":2,
-    "dur":3,"args":{"External id":5,"device":0,"stream":7,"grid":[1,1,1],"block":[32,1,1]}}]})";
+    "args":{"External id":5,"Input Dims":[[4,5],[5,6]],"Input Strides":[[5,1],[0,1]],"Input type":["float","float"]}},
+    {"ph":"X","cat":"kernel","name":"k<float>","ts":2,"dur":3,"args":{"External id":5,"device":0,"stream":7,"grid":[1,1,1],
+    "block":[32,1,1]}},{"ph":"X","cat":"cpu_op","name":"aten::_scaled_dot_product_flash_attention","ts":1,"dur":9,"args":{
+    "External id":6,"Input Dims":[[1,4,9,8],[1,2,9,8],[1,2,9,8],[],[],[]],"Input type":["float","float","float","Scalar","Scalar",
+    "Scalar"],"Concrete Inputs":["","","","0.","True","False"]}},{"ph":"X","cat":"kernel","name":"f","ts":6,"dur":3,
+    "args":{"External id":6}},{"ph":"X","cat":"cpu_op","name":"aten::cat","ts":1,"dur":9,"args":{"External id":7,
+    "Input Dims":[[[2,3],[4,3]],[]],"Input type":["TensorList","Scalar"],"Concrete Inputs":["","0"]}},{"ph":"X","cat":"kernel",
+    "name":"c<OpaqueType<4u>>","ts":9,"dur":3,"args":{"External id":7}}]})";
   const std::string_view results =
       R"({"schema":"rafter.results/1","machine":{"name":"x"},"rows":[{"op":"sum","impl":"a","shape":{"n":3},"median_s":1e-6}]})";
   read_pytorch_trace(trace, "trace.json");

@@ -73,6 +73,44 @@ TEST(RooflineReport, TheTableSaysHowManyAreLeftOut) {
   EXPECT_NE(text.find("2 kernels more"), std::string::npos);
 }
 
+std::string text_of(std::vector<KernelRecord> kernels, ProfileKind kind) {
+  Profile profile;
+  profile.kind = kind;
+  profile.kernels = std::move(kernels);
+  return roofline_text(place_kernels(std::move(profile), machine_with_roofs()), 0);
+}
+
+TEST(RooflineReport, LaunchesOfOneKernelByTwoShapesAreToldApart) {
+  KernelRecord small = kernel("gemm", 1e-4, 1e6, 2e9), large = kernel("gemm", 1e-3, 4e6, 8e9);
+  small.op = large.op = "aten::mm";
+  small.shapes = "[8,8] x [8,8]";
+  large.shapes = "[16,16] x [16,16]";
+  const std::string text = text_of({small, large}, ProfileKind::pytorch_trace);
+  EXPECT_NE(text.find("\naten::mm: gemm  "), std::string::npos) << text;
+  EXPECT_NE(text.find("\n  aten::mm: gemm of [8,8] x [8,8]: needs"), std::string::npos) << text;
+  EXPECT_NE(text.find("\n  aten::mm: gemm of [16,16] x [16,16]: needs"), std::string::npos) << text;
+}
+
+TEST(RooflineReport, AFileWithoutCountersIsSaidToHaveNone) {
+  constexpr const char* kNote = "memory and math are what the maths needs";
+  KernelRecord needs = kernel("a", 1e-3, 1e6, 1e9), counted = kernel("b", 1e-3, {}, {}), nothing = counted;
+  counted.dram_bytes_both = 1e9;
+  EXPECT_NE(text_of({needs, nothing}, ProfileKind::pytorch_trace).find(kNote), std::string::npos);
+  EXPECT_EQ(text_of({needs, counted}, ProfileKind::pytorch_trace).find(kNote), std::string::npos);
+  EXPECT_EQ(text_of({nothing}, ProfileKind::nsys_sqlite).find(kNote), std::string::npos);
+}
+
+TEST(RooflineReport, TheUnknownOfNsightComputeNamesTheMetricsThatWouldTell) {
+  const KernelRecord timed = kernel("k", 1e-3, {}, {});
+  EXPECT_NE(text_of({timed}, ProfileKind::ncu_csv).find("; dram__throughput.avg.pct_of_peak_sustained_elapsed, sm__"),
+            std::string::npos);
+  EXPECT_EQ(text_of({timed}, ProfileKind::nsys_sqlite).find("dram__throughput"), std::string::npos) << "it could not have them";
+}
+
+TEST(RooflineReport, AHighIntensityIsAPlainNumber) {
+  EXPECT_NE(text_of({kernel("k", 1e-3, 1e6, 1.2256e9)}, ProfileKind::pytorch_trace).find(" 1226 "), std::string::npos);
+}
+
 TEST(RooflineReport, ThePageHoldsThePlacedKernels) {
   const Page page = roofline_page(sample());
   size_t points = 0;
