@@ -201,6 +201,8 @@ std::string trace_json(const Engine& engine, const StepTrace& trace, const std::
   };
   Json json = {{"schema", "rafter.trace/1"}, {"model", engine.config().name}, {"dtype", name(engine.checkpoint().dtype())}};
   json["device"] = to_string(engine.options().device);
+  const DeviceInfo machine = device(engine.options().device).info();
+  json["machine"] = {{"name", machine.name}, {"uuid_hash", machine.uuid_hash}};
   json["executor"] = name(engine.options().executor);
   json["commit"] = build_info().commit;
   json["dirty"] = build_info().dirty;

@@ -90,7 +90,6 @@ class RafterReader {
     object fields;
     std::string_view text;
     if (key == "schema" && value.get(text) == simdjson::SUCCESS) schema_ = text;
-    if (key == "device" && value.get(text) == simdjson::SUCCESS) profile_.device = clean_kernel_name(text);
     if (key == "machine" && value.get(fields) == simdjson::SUCCESS) profile_.device = text_of(fields, "name");
   }
 

@@ -35,12 +35,13 @@ TEST(RafterJson, RowsOfABench) {
 }
 
 TEST(RafterJson, OpsOfATrace) {
-  const Profile profile =
-      read(R"({"schema": "rafter.trace/1", "model": "m", "dtype": "bf16", "device": "cuda:0", "step": {"time_s": 1e-3}, "ops": [
+  const Profile profile = read(R"({"schema": "rafter.trace/1", "model": "m", "dtype": "bf16", "device": "cuda:0",
+      "machine": {"name": "NVIDIA H200", "uuid_hash": "00ff"}, "step": {"time_s": 1e-3}, "ops": [
     {"name": "ffn_down", "kind": "matmul", "layer": 0, "shape": "m=1 n=960 k=576 q4_1", "kernel": "02_split_k",
      "bytes_read": 1000, "bytes_written": 24, "flops": 2000, "time_s": 2e-6, "iqr_s": 1e-8}]})");
   EXPECT_EQ(profile.kind, ProfileKind::rafter_trace);
   ASSERT_EQ(profile.kernels.size(), 1u);
+  EXPECT_EQ(profile.device, "NVIDIA H200");  // not "cuda:0", which is no device's name
   EXPECT_EQ(profile.kernels[0].op, "ffn_down");
   EXPECT_EQ(profile.kernels[0].name, "02_split_k");
   EXPECT_EQ(profile.kernels[0].shapes, "m=1 n=960 k=576 q4_1");
