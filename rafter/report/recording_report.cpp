@@ -94,14 +94,15 @@ std::string drawn(const Bar& bar, double seconds) {
 }
 
 std::string waterfall_text(const Waterfall& fall) {
-  Table table({{"the step as a sum"}, {"time", Align::right}, {"share", Align::right}, {""}});
+  Table table({{"the step as a sum"}, {""}, {"time", Align::right}, {"share", Align::right}, {""}});
   for (const Bar& bar : fall.bars) {
-    table.add({shortened(printable(bar.name)), signed_seconds(bar.seconds), percent(bar.seconds, fall.seconds),
-               "|" + drawn(bar, fall.seconds) + "|"});
+    const bool is_kernel = bar.kind == BarKind::kernels || bar.kind == BarKind::unknown_kernels;
+    table.add({shortened(printable(bar.name)), is_kernel ? name(bar.kind) : "", signed_seconds(bar.seconds),
+               percent(bar.seconds, fall.seconds), "|" + drawn(bar, fall.seconds) + "|"});
   }
   Bar all;
   all.seconds = fall.seconds;
-  table.add({"the step", format_seconds(fall.seconds), "100.0%", "|" + drawn(all, fall.seconds) + "|"});
+  table.add({"the step", "", format_seconds(fall.seconds), "100.0%", "|" + drawn(all, fall.seconds) + "|"});
   return table.text();
 }
 
@@ -113,8 +114,7 @@ std::string first_text(const ExplainedStep& step) {
     const std::string gain = k.gain_seconds ? fmt::format("would gain {} ({})", format_seconds(*k.gain_seconds),
                                                           percent(*k.gain_seconds, step.profile.seconds))
                                             : fmt::format("takes {}, floor unknown", format_seconds(k.launch.own_seconds));
-    text += fmt::format("  {}. {}: {}. {}: {}\n", i + 1, shortened(printable(k.short_name)), gain, name(k.bottleneck.limit),
-                        k.bottleneck.evidence);
+    text += fmt::format("  {}. {}: {}; {}\n", i + 1, shortened(printable(k.short_name)), gain, k.why());
   }
   return order.empty() ? std::string() : text;
 }
