@@ -41,7 +41,8 @@ class Together {
     TimelineSpan span = span_;
     const auto less = [](const auto& a, const auto& b) { return a.second < b.second; };
     span.group = std::max_element(groups_.begin(), groups_.end(), less)->first;
-    span.name = fmt::format("{} launches, too short to be drawn apart", number_);
+    span.name = fmt::format("{} launches, too short to be drawn apart: busy {:.0f}% of the time", number_,
+                            100 * std::min(1.0, busy_ / (span.end - span.start)));
     span.remarks.clear();
     for (const auto& [group, seconds] : groups_)
       span.remarks.push_back(fmt::format("{} of {}", axis_text(seconds, "s"), group));

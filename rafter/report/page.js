@@ -5,6 +5,7 @@
 const LABELS_OF_A_TIP = 4; // points under one spot whose names are shown; the others are counted
 const PRINTED = { width: 700, height: 420, ratio: 2 }; // pixels of a chart on paper, which has no window to fill
 const NARROW = 520;
+const FEW_ROWS = 3; // of bars: they need less height than a chart of points
 
 function element(tag, text = "", attributes = {}) {
   const made = document.createElement(tag);
@@ -153,6 +154,7 @@ const CONFIGS = { line: lineConfig, roofline: rooflineConfig, waterfall: waterfa
 // Draws a chart into its figure. Returns what draws it anew when the theme or the medium has changed.
 function drawChart(figure, data) {
   const canvas = figure.querySelector(".canvas > canvas");
+  figure.classList.toggle("low", isBars(data) && data.rows.length <= FEW_ROWS);
   const theme = {};
   const look = (printing) => {
     theme.colours = themeColours();
@@ -172,7 +174,7 @@ function drawChart(figure, data) {
     chart.options.devicePixelRatio = printing ? PRINTED.ratio : undefined;
     if (printing) chart.resize(PRINTED.width, PRINTED.height);
     else chart.resize();
-    chart.update("none");
+    chart.update(); // without "none", which leaves the colours that all bars share as they were
     drawLegend();
   };
   drawLegend();

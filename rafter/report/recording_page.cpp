@@ -106,30 +106,10 @@ TimelineChart timeline(const RecordedProcess& p, const WindowEvents& events) {
   return chart;
 }
 
-const char* group_of(BarKind kind) {
-  switch (kind) {
-    case BarKind::floor:
-      return "floor";
-    case BarKind::in_turn:
-      return "one at a time";
-    case BarKind::kernels:
-      return "beyond its floor";
-    case BarKind::unknown_kernels:
-      return "floor unknown";
-    case BarKind::gap:
-      return "gaps between kernels";
-    case BarKind::host:
-      return "host";
-    case BarKind::unexplained:
-      return "unexplained";
-  }
-  return "";
-}
-
 WaterfallChart waterfall_chart(const Waterfall& fall) {
   WaterfallChart chart{"The step as a sum", "s", {}};
   for (const Bar& bar : fall.bars) {
-    chart.bars.push_back({bar.name, bar.seconds, group_of(bar.kind), {percent(bar.seconds, fall.seconds) + " of the step"}});
+    chart.bars.push_back({bar.name, bar.seconds, name(bar.kind), {percent(bar.seconds, fall.seconds) + " of the step"}});
   }
   chart.bars.push_back({"the step", fall.seconds, "measured", {}, true});
   return chart;
@@ -158,11 +138,11 @@ Table kernel_table(const ExplainedStep& step) {
 
 Table notes_table(const ExplainedStep& step) {
   Table table(
-      {{"kernel"}, {"limited by"}, {"why"}, {"grid x block", Align::right}, {"registers", Align::right}, {"full name"}});
+      {{"kernel"}, {"why it is not faster"}, {"grid x block", Align::right}, {"registers", Align::right}, {"full name"}});
   for (const ExplainedKernel* k : step.which_first()) {
     const RecordedEvent& e = k->launch.sample;
     const int64_t blocks = int64_t{e.grid[0]} * e.grid[1] * e.grid[2], threads = int64_t{e.block[0]} * e.block[1] * e.block[2];
-    table.add({k->short_name, name(k->bottleneck.limit), k->bottleneck.evidence, fmt::format("{} x {}", blocks, threads),
+    table.add({k->short_name, k->why(), fmt::format("{} x {}", blocks, threads),
                e.registers > 0 ? std::to_string(e.registers) : "-", k->launch.name});
   }
   return table;

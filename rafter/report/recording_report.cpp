@@ -81,8 +81,7 @@ std::string first_text(const ExplainedStep& step) {
     const std::string gain = k.gain_seconds ? fmt::format("would gain {} ({})", format_seconds(*k.gain_seconds),
                                                           percent(*k.gain_seconds, step.profile.seconds))
                                             : fmt::format("takes {}, floor unknown", format_seconds(k.launch.own_seconds));
-    text += fmt::format("  {}. {}: {}. {}: {}\n", i + 1, shortened(printable(k.short_name)), gain, name(k.bottleneck.limit),
-                        k.bottleneck.evidence);
+    text += fmt::format("  {}. {}: {}; {}\n", i + 1, shortened(printable(k.short_name)), gain, k.why());
   }
   return order.empty() ? std::string() : text;
 }

@@ -46,14 +46,15 @@ const char* name_of(BarKind kind) {
 }  // namespace
 
 std::string waterfall_text(const Waterfall& fall) {
-  Table table({{"the step as a sum"}, {"time", Align::right}, {"share", Align::right}, {""}});
+  Table table({{"the step as a sum"}, {""}, {"time", Align::right}, {"share", Align::right}, {""}});
   for (const Bar& bar : fall.bars) {
-    table.add({printable(bar.name, kNameWidth), signed_seconds(bar.seconds), percent(bar.seconds, fall.seconds),
-               "|" + drawn(bar, fall.seconds) + "|"});
+    const bool is_kernel = bar.kind == BarKind::kernels || bar.kind == BarKind::unknown_kernels;
+    table.add({printable(bar.name, kNameWidth), is_kernel ? name(bar.kind) : "", signed_seconds(bar.seconds),
+               percent(bar.seconds, fall.seconds), "|" + drawn(bar, fall.seconds) + "|"});
   }
   Bar all;
   all.seconds = fall.seconds;
-  table.add({"the step", format_seconds(fall.seconds), "100.0%", "|" + drawn(all, fall.seconds) + "|"});
+  table.add({"the step", "", format_seconds(fall.seconds), "100.0%", "|" + drawn(all, fall.seconds) + "|"});
   return table.text();
 }
 

@@ -21,7 +21,7 @@ from browser import Browser, find_browser
 
 SKIPPED = 77  # the exit status that tests/pages/CMakeLists.txt knows
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PAGES = {"roofline": (1, 200), "lines": (2, 588), "hostile": (4, 50), "empty": (0, 0), "empty_charts": (5, 0), "step": (2, 326), "long_step": (1, 1126)}
+PAGES = {"roofline": (1, 200), "lines": (2, 588), "hostile": (4, 50), "empty": (0, 0), "empty_charts": (5, 0), "step": (2, 270), "long_step": (1, 1126)}
 
 # How many points there are, and how many of them have ink where they should be.
 POINTS_WITH_INK = """
@@ -109,6 +109,11 @@ class Pages(unittest.TestCase):
         self.assertEqual(light[0], "rgb(255, 255, 255)")
         self.assertNotEqual(light[0], dark[0])
         self.assertNotEqual(light[1], dark[1])
+        self.open("step")
+        bar = f"[{CURVE_COLOUR}, Chart.getChart({CANVAS}).getDatasetMeta(0).data[0].options.backgroundColor]"
+        for dark in (False, True):
+            self.browser.view(dark=dark)
+            self.assertEqual(*self.value(bar))
 
     def test_paper_is_light_and_the_screen_comes_back(self):
         self.browser.view(dark=True)

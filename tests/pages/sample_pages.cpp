@@ -93,8 +93,8 @@ TimelineChart timeline(int layers) {
     span(0, "swiglu", 1.8e-6);
     span(0, "matmul", 21e-6);
     now += 0.3e-6;
-    for (const char* small : {"residual", "rope", "split", "join"}) span(0, small, 1.3e-6);
-    span(0, "cache", 1.0e-6);
+    for (const char* small : {"residual", "rope"}) span(0, small, 1.3e-6);
+    span(0, "rope", 3.6e-6);
     now += 0.8e-6;
     span(0, "residual", 1.1e-6);
   }
@@ -110,9 +110,9 @@ WaterfallChart waterfall() {
            {"attention", 61e-6, "beyond its floor"},
            {"lm_head", -14e-6, "beyond its floor"},
            {"void at::native::vectorized_elementwise_kernel<4, add>", 40e-6, "floor unknown"},
-           {"gaps: late launches", 22e-6, "gaps between kernels"},
-           {"gaps: dependency and ramp", 71e-6, "gaps between kernels"},
-           {"host between steps", 55e-6, "host"},
+           {"gaps: late launches", 22e-6, "idle GPU"},
+           {"gaps: dependency and ramp", 71e-6, "idle GPU"},
+           {"host between steps", 55e-6, "idle GPU"},
            {"unexplained", 4e-6, "unexplained"},
            {"the step", 1240e-6, "measured", {}, true}}};
 }
@@ -151,7 +151,7 @@ Page hostile() {
       kHostile[0], {{kHostile[1], 1e12}, {"nothing", 0}, {"infinite", kInf}}, {{kHostile[2], 1e14}, {"NaN", kNaN}}, {}};
   LineChart lines{kHostile[1], {kHostile[2], kHostile[0]},           {kHostile[3], kHostile[1]},
                   {},          {{3, kHostile[0]}, {-1, "left out"}}, {{kInf, "left out"}, {5, kHostile[1]}}};
-  WaterfallChart bars{kHostile[0], kHostile[1], {{"NaN", kNaN, "none"}}};
+  WaterfallChart bars{kHostile[0], kHostile[3], {{"NaN", kNaN, "none"}}};
   TimelineChart lanes{kHostile[1], {std::begin(kHostile), std::end(kHostile)}, {{99, 0, 1, "no lane", "none"}}};
   Table table({{kHostile[0]}, {kHostile[1], Align::right}});
   for (const std::string& name : kHostile) {

@@ -1,5 +1,7 @@
 #include "rafter/measure/recording/explained_step.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -52,6 +54,11 @@ ExplainedKernel explain_kernel(const ProfiledLaunch& launch, const KnownWork& wo
 std::optional<double> ExplainedKernel::fraction() const {
   if (!floor_seconds || launch.own_seconds <= 0) return std::nullopt;
   return *floor_seconds / launch.own_seconds;
+}
+
+std::string ExplainedKernel::why() const {
+  if (bottleneck.limit == Bound::unknown) return "why is not known: its bytes and FLOPs were not counted";
+  return fmt::format("{}: {}", name(bottleneck.limit), bottleneck.evidence);
 }
 
 std::vector<const ExplainedKernel*> ExplainedStep::which_first() const {

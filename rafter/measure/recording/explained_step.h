@@ -24,6 +24,7 @@ struct ExplainedKernel {
   std::optional<double> floor_seconds;     // a step
   std::optional<double> gain_seconds;      // a step, what it would save at its roof; 0 where it beats it
   std::optional<double> fraction() const;  // floor over own time
+  std::string why() const;                 // "launch-bound: runs 2.50 us, about what a launch costs"
 };
 
 struct ExplainedStep {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace rafter {
@@ -10,6 +11,7 @@ namespace rafter {
 namespace {
 
 constexpr double kExplained = 0.01;
+constexpr double kRounding = 1e-12;  // of the step: what adding up doubles leaves
 
 class Builder {
  public:
@@ -30,7 +32,8 @@ class Builder {
   }
 
   Waterfall finish(double seconds) {
-    add(BarKind::unexplained, "unexplained", seconds - at_, true);
+    const double left = seconds - at_;
+    add(BarKind::unexplained, "unexplained", std::fabs(left) <= kRounding * seconds ? 0 : left, true);
     fall_.seconds = seconds;
     return std::move(fall_);
   }
@@ -41,6 +44,12 @@ class Builder {
 };
 
 }  // namespace
+
+const char* name(BarKind kind) {
+  static constexpr std::array kNames = {"floor",    "one at a time", "beyond its floor", "floor unknown",
+                                        "idle GPU", "idle GPU",      "unexplained"};
+  return kNames[static_cast<size_t>(kind)];
+}
 
 bool Waterfall::adds_up() const { return std::fabs(unexplained()) <= kExplained * seconds; }
 

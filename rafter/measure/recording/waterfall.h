@@ -38,6 +38,7 @@ struct StepParts {
 };
 
 enum class BarKind : uint8_t { floor, in_turn, kernels, unknown_kernels, gap, host, unexplained };
+const char* name(BarKind kind);  // "beyond its floor", "idle GPU" ...: what a reader is told; gaps and the host are one
 
 struct Bar {
   BarKind kind = BarKind::floor;
