@@ -8,6 +8,8 @@
 #include "rafter/cli/trace_command.h"
 #include "rafter/cli/values.h"
 #include "rafter/cli/verb.h"
+#include "rafter/measure/profiles/rafter_json.h"
+#include "rafter/report/trace_page.h"
 #include "rafter/report/trace_report.h"
 
 namespace rafter {
@@ -48,6 +50,13 @@ void check_prefill(const CLI::App& command, const TraceVerbOptions& options) {
   }
 }
 
+void write_page(const std::string& file, const Engine& engine, const StepTrace& trace, const std::optional<Machine>& machine,
+                const std::string& line) {
+  Profile profile = read_rafter_json(trace_json(engine, trace, line), "this trace");
+  const std::string model = fmt::format("{} {}", engine.config().name, name(engine.checkpoint().dtype()));
+  write_file(file, html(trace_page(trace, model, place_kernels(std::move(profile), machine))));
+}
+
 int trace(TraceVerbOptions& options, const std::string& line) {
   options.model.chunk = std::max(options.model.chunk, options.trace.prefill);
   LoadedModel model(options.model);
@@ -61,6 +70,7 @@ int trace(TraceVerbOptions& options, const std::string& line) {
   }();
   const Roofs roofs = known_roofs(model.engine().options().device);
   if (roofs.machine) add_floors(made, *roofs.machine);
+  if (!options.command.html.empty()) write_page(options.command.html, model.engine(), made, roofs.machine, line);
   write_out(options.command.json ? trace_json(model.engine(), made, line) : trace_text(model.engine(), made, options.layers));
   note(roofs.about);
   return 0;

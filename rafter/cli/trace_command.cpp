@@ -183,7 +183,7 @@ void add_command_trace_options(CLI::App& command, CommandTraceOptions& options) 
   add_integer(command, "--skip", options.skip, {0, kMany}, "Steps left out at the beginning")->group(kGroup);
   add_integer(command, "--steps", options.steps, {1, kMany}, "Steps to read (default: all)")->group(kGroup);
   add("--perfetto", options.perfetto, "FILE", "Write the timeline for Perfetto");
-  add("--html", options.html, "FILE", "Write a page that needs no network");
+  add_word(command, "--html", options.html, "FILE", "Write a page that needs no network; of a model's trace too");
 }
 
 void check_trace_kind(const CLI::App& command, const CommandTraceOptions& options) {
@@ -195,7 +195,8 @@ void check_trace_kind(const CLI::App& command, const CommandTraceOptions& option
   }
   const std::string other = options.chosen() ? (options.words.empty() ? "--from" : "a command") : "a model";
   for (const CLI::Option* option : command.get_options()) {
-    if (option->count() == 0 || option->check_lname("json") || option->check_lname("help")) continue;
+    if (option->count() == 0 || option->check_lname("json") || option->check_lname("html") || option->check_lname("help"))
+      continue;
     if ((option->get_group() == kGroup) == options.chosen()) continue;
     const std::string names = option->get_name(false, true);
     throw input_error({names.substr(0, names.find(',')), "given together with " + other,

@@ -9,6 +9,7 @@
 #include "rafter/measure/recording/attribution.h"
 #include "rafter/measure/recording/tracks.h"
 #include "rafter/report/recording_report.h"
+#include "rafter/report/waterfall_report.h"
 
 namespace rafter {
 
@@ -103,15 +104,6 @@ TimelineChart timeline(const RecordedProcess& p, const WindowEvents& events) {
                            static_cast<double>(event.end_ns - step.start_ns) * kNanosecond, name, groups.of(event, name),
                            remarks_of(event, times[i])});
   }
-  return chart;
-}
-
-WaterfallChart waterfall_chart(const Waterfall& fall) {
-  WaterfallChart chart{"The step as a sum", "s", {}};
-  for (const Bar& bar : fall.bars) {
-    chart.bars.push_back({bar.name, bar.seconds, name(bar.kind), {percent(bar.seconds, fall.seconds) + " of the step"}});
-  }
-  chart.bars.push_back({"the step", fall.seconds, "measured", {}, true});
   return chart;
 }
 

@@ -58,6 +58,15 @@ std::string waterfall_text(const Waterfall& fall) {
   return table.text();
 }
 
+WaterfallChart waterfall_chart(const Waterfall& fall) {
+  WaterfallChart chart{"The step as a sum", "s", {}};
+  for (const Bar& bar : fall.bars) {
+    chart.bars.push_back({bar.name, bar.seconds, name(bar.kind), {percent(bar.seconds, fall.seconds) + " of the step"}});
+  }
+  chart.bars.push_back({"the step", fall.seconds, "measured", {}, true});
+  return chart;
+}
+
 Json waterfall_json(const Waterfall& fall) {
   Json bars = Json::array();
   for (const Bar& bar : fall.bars) {

@@ -82,6 +82,17 @@ double mean(const std::vector<std::vector<double>>& values, const std::vector<si
   return sum / static_cast<double>(kept.size());
 }
 
+std::vector<StepSpan> example_of(const std::vector<RecordedEvent>& all, const std::vector<Launch>& launches) {
+  const size_t first = all.size() / launches.size() / 2 * launches.size();
+  const auto since = [&](int64_t ns) { return static_cast<double>(ns - all[first].start_ns) * kNanosecond; };
+  std::vector<StepSpan> spans;
+  for (size_t i = 0; i < launches.size(); ++i) {
+    const RecordedEvent& event = all[first + i];
+    spans.push_back({launches[i].op, launches[i].name, since(event.start_ns), since(event.end_ns)});
+  }
+  return spans;
+}
+
 }  // namespace
 
 void GpuActivities::take_name(uint32_t number, std::string_view text) {
@@ -131,6 +142,7 @@ RecordedStep join_step(const GpuActivities& tagged, const GpuActivities& repeats
   }
   step.iqr = summarise(seconds).iqr;
   step.repeats = static_cast<int64_t>(parts.size());
+  step.example = example_of(all, launches);
 
   const auto own = sums(parts, launches, ops, &Attributed::own_ns), gap = sums(parts, launches, ops, &Attributed::gap_ns),
              hidden = sums(parts, launches, ops, &Attributed::hidden_ns);

@@ -41,12 +41,20 @@ struct RecordedOp {
   double iqr = 0;                    // of own_seconds
 };
 
+// One activity of a repeat, from the repeat's first start on.
+struct StepSpan {
+  size_t op = 0;
+  std::string kernel;
+  double start_seconds = 0, end_seconds = 0;
+};
+
 struct RecordedStep {
   std::vector<RecordedOp> ops;  // one for each op of the plan
   double seconds = 0;           // from the first kernel's start to that of the next repeat
   double iqr = 0;
   double between_seconds = 0;  // from the last kernel's end to the next repeat's first start; part of `seconds`
   int64_t repeats = 0;
+  std::vector<StepSpan> example;  // the middle repeat, as it ran
   std::string why_not;  // there was no recording, or it could not be joined; all else is empty then
 };
 

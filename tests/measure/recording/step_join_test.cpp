@@ -52,6 +52,10 @@ TEST(StepJoin, TimesAddUpToTheStep) {
   EXPECT_NEAR(step.ops[1].hidden_seconds, 5 * kNs, 1e-15);
   EXPECT_NEAR(step.ops[1].gap_seconds, 5 * kNs, 1e-15);
   EXPECT_TRUE(step.ops[2].kernels.empty());  // an op that launches nothing
+  ASSERT_EQ(step.example.size(), 3u);
+  EXPECT_EQ(step.example[1].op, 1u);
+  EXPECT_EQ(step.example[1].kernel, "split");
+  EXPECT_NEAR(step.example[1].start_seconds, 15 * kNs, 1e-15);
   double sum = step.between_seconds;
   for (const RecordedOp& op : step.ops) sum += op.own_seconds + op.gap_seconds;
   EXPECT_NEAR(sum, step.seconds, 1e-15);

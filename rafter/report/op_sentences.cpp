@@ -1,4 +1,4 @@
-#include "rafter/lab/op_sentences.h"
+#include "rafter/report/op_sentences.h"
 
 #include <algorithm>
 #include <array>
