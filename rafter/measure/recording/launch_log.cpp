@@ -36,7 +36,7 @@ uint16_t LaunchLog::lane_of(const RecordedEvent& event) {
   const auto known = lane_numbers_.find(key);
   if (known != lane_numbers_.end()) return known->second;
   const auto number = static_cast<uint16_t>(std::min(lanes_.size(), kMostLanes - 1));
-  if (number == lanes_.size()) lanes_.push_back({event.device, event.context, event.stream, 0});
+  if (number == lanes_.size()) lanes_.push_back({event.device, event.context, event.stream, 0, 0});
   lane_numbers_.emplace(key, number);
   return number;
 }
@@ -56,6 +56,7 @@ void LaunchLog::take(const RecordedEvent& event) {
   launch.lane = lane_of(event) & 0x7FFF;
   launch.in_graph = event.graph_node != 0;
   lanes_[launch.lane].busy_ns += event.end_ns - event.start_ns;
+  ++lanes_[launch.lane].launches;
   launches_.push_back(launch);
 }
 

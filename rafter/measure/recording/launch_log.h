@@ -28,6 +28,7 @@ struct LaunchLane {
   int32_t device = -1;
   uint32_t context = 0, stream = 0;
   int64_t busy_ns = 0;  // durations added up
+  size_t launches = 0;
 };
 
 class LaunchLog {

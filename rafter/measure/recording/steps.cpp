@@ -21,16 +21,16 @@ constexpr int64_t kMostSteps = 100;          // medians gain little from more
 constexpr int64_t kMostActivities = 500000;  // of all steps together, so that their events fit in memory
 constexpr int64_t kFewestSteps = 3;
 
-// One stream's launches in order, as symbols.
+// One stream's launches in order, as symbols: 14 bytes each.
 struct Sequence {
-  std::vector<LoggedLaunch> launches;
+  const LaunchLog& log;
+  std::vector<uint32_t> places;  // in the log
   std::vector<uint32_t> likeness, names;
   std::vector<uint8_t> after_wait, begins_graph;
 
-  size_t size() const { return launches.size(); }
-  int64_t idle_before(size_t i) const {
-    return i == 0 ? 0 : std::max<int64_t>(0, launches[i].start_ns - launches[i - 1].end_ns());
-  }
+  size_t size() const { return places.size(); }
+  const LoggedLaunch& launch(size_t i) const { return log.launches()[places[i]]; }
+  int64_t idle_before(size_t i) const { return i == 0 ? 0 : std::max<int64_t>(0, launch(i).start_ns - launch(i - 1).end_ns()); }
 };
 
 size_t busiest(const std::vector<LaunchLane>& lanes) {
@@ -43,21 +43,28 @@ void mark_waits(Sequence& s, std::vector<int64_t> waits) {
   std::sort(waits.begin(), waits.end());
   size_t w = 0;
   for (size_t i = 0; i < s.size(); ++i) {
-    while (w < waits.size() && i > 0 && waits[w] < s.launches[i - 1].end_ns()) ++w;
-    if (w < waits.size() && waits[w] <= s.launches[i].start_ns) s.after_wait[i] = 1;
+    while (w < waits.size() && i > 0 && waits[w] < s.launch(i - 1).end_ns()) ++w;
+    if (w < waits.size() && waits[w] <= s.launch(i).start_ns) s.after_wait[i] = 1;
   }
 }
 
 Sequence sequence_of(const LaunchLog& log, size_t lane, const std::vector<int64_t>& waits) {
-  Sequence s;
+  Sequence s{log, {}, {}, {}, {}, {}};
+  const size_t count = log.lanes()[lane].launches;
+  s.places.reserve(count);
+  s.likeness.reserve(count);
+  s.names.reserve(count);
+  s.begins_graph.reserve(count);
+  uint32_t place = 0;
   for (const LoggedLaunch& launch : log.launches()) {
+    const uint32_t here = place++;
     if (launch.lane != lane) continue;
-    s.begins_graph.push_back(launch.in_graph && (s.launches.empty() || s.launches.back().correlation != launch.correlation));
-    s.launches.push_back(launch);
+    s.begins_graph.push_back(launch.in_graph && (s.size() == 0 || s.launch(s.size() - 1).correlation != launch.correlation));
+    s.places.push_back(here);
     s.likeness.push_back(launch.likeness);
     s.names.push_back(launch.name);
   }
-  s.after_wait.resize(s.size());
+  s.after_wait.resize(count);
   mark_waits(s, waits);
   return s;
 }
@@ -143,7 +150,7 @@ std::optional<Candidate> best(const std::vector<Candidate>& all) {
 // A step ends where whatever comes next begins. The very last has nothing after it, and how long the host took there is not
 // known.
 Step step_of(const Sequence& s, size_t first, size_t length) {
-  return {s.launches[first].start_ns, s.launches[first + length].start_ns, static_cast<int64_t>(length)};
+  return {s.launch(first).start_ns, s.launch(first + length).start_ns, static_cast<int64_t>(length)};
 }
 
 std::vector<Step> repeating(const Sequence& s, std::string& how) {
@@ -167,7 +174,7 @@ std::vector<Step> repeating(const Sequence& s, std::string& how) {
 std::vector<Step> between_waits(const Sequence& s, std::string& how) {
   std::unordered_map<uint16_t, int64_t> begins;
   for (size_t i = 0; i < s.size(); ++i) {
-    if (s.after_wait[i]) ++begins[s.launches[i].name];
+    if (s.after_wait[i]) ++begins[s.launch(i).name];
   }
   const auto most =
       std::max_element(begins.begin(), begins.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
@@ -175,7 +182,7 @@ std::vector<Step> between_waits(const Sequence& s, std::string& how) {
   std::vector<Step> steps;
   std::optional<size_t> first;
   for (size_t i = 0; i < s.size(); ++i) {
-    if (!s.after_wait[i] || s.launches[i].name != most->first) continue;
+    if (!s.after_wait[i] || s.launch(i).name != most->first) continue;
     if (first) steps.push_back(step_of(s, *first, i - *first));
     first = i;
   }
