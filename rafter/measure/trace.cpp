@@ -426,20 +426,6 @@ std::vector<TraceGroup> fold(const StepTrace& trace) {
   return groups;
 }
 
-Waterfall step_waterfall(const StepTrace& trace) {
-  StepParts parts;
-  parts.seconds = trace.step_seconds;
-  if (trace.floor) parts.floor_seconds = trace.floor->seconds;
-  for (const TraceGroup& group : fold(trace)) {
-    const TracedOp& op = group.total;
-    parts.classes.push_back({op.name, op.seconds, op.floor ? std::optional(op.floor->seconds) : std::nullopt});
-  }
-  const bool graph = !trace.executors.empty() && trace.executors.front().executor == ExecutorKind::graph;
-  parts.gaps[static_cast<size_t>(graph ? GapCause::ramp : GapCause::unknown)] = trace.op_gap_seconds();
-  parts.host_seconds = trace.recorded.between_seconds;
-  return waterfall(parts, trace.ops.size());
-}
-
 int64_t trace_room(const TraceOptions& options, DeviceKind device) {
   if (options.prefill > 0) return options.prefill;
   return device == DeviceKind::cuda ? kLaunches : 1;

@@ -17,7 +17,6 @@
 #include "rafter/machine/floor.h"
 #include "rafter/measure/counters.h"
 #include "rafter/measure/recording/step_join.h"
-#include "rafter/measure/recording/waterfall.h"
 #include "rafter/measure/workload.h"
 #include "rafter/ops/cost.h"
 
@@ -83,10 +82,6 @@ std::vector<TraceGroup> fold(const StepTrace& trace);
 // bytes, cold. Floors of ops add up to more than the step's own where some are bound by memory and others by maths, since a
 // perfect step would do both at once.
 void add_floors(StepTrace& trace, const Machine& machine);
-
-// The step as a sum: floors, what each kind of op loses against its own, gaps between kernels, and the time between steps. What
-// the recorder's step and the step without it differ by is in the bar "unexplained".
-Waterfall step_waterfall(const StepTrace& trace);
 
 // Which kind of op to work on first: the greatest gain first. Those without a floor are not among them.
 struct Gain {

@@ -25,4 +25,6 @@ StepParts parts_of(const StepTrace& trace) {
   return parts;
 }
 
+Waterfall step_waterfall(const StepTrace& trace) { return waterfall(parts_of(trace), trace.ops.size()); }
+
 }  // namespace rafter

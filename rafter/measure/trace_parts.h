@@ -10,4 +10,7 @@ namespace rafter {
 // measured without a recorder, so that what recording adds shows as unexplained.
 StepParts parts_of(const StepTrace& trace);
 
+// The step as a sum, with a bar for every op's name.
+Waterfall step_waterfall(const StepTrace& trace);
+
 }  // namespace rafter

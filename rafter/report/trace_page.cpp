@@ -6,6 +6,7 @@
 
 #include "rafter/base/units.h"
 #include "rafter/measure/recording/tracks.h"
+#include "rafter/measure/trace_parts.h"
 #include "rafter/report/op_sentences.h"
 #include "rafter/report/waterfall_report.h"
 

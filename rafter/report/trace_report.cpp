@@ -4,6 +4,7 @@
 
 #include "rafter/base/json_value.h"
 #include "rafter/base/units.h"
+#include "rafter/measure/trace_parts.h"
 #include "rafter/report/build_info.h"
 #include "rafter/report/table.h"
 #include "rafter/report/waterfall_report.h"

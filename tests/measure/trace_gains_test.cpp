@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "rafter/measure/trace.h"
+#include "rafter/measure/trace_parts.h"
 
 namespace rafter {
 namespace {
