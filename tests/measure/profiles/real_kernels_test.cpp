@@ -1,6 +1,7 @@
 // Eight kernels of one job on an H200, as Nsight Compute and PyTorch recorded them: each is called by the name that a
 // specialist who looks at all its metrics would give it. data/ has the columns, metrics and events that are read, as they were
 // written; the roofs are those measured on that machine.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "rafter/measure/profiles/bottleneck.h"
@@ -19,7 +20,7 @@ KernelRoofs h200() {
 }
 
 Profile data(const std::string& name) {
-  return read_profile(std::string(RAFTER_SOURCE_DIR) + "/tests/measure/profiles/data/" + name);
+  return read_profile(fmt::format("{}/tests/measure/profiles/data/{}", RAFTER_SOURCE_DIR, name));
 }
 
 // The first whose name holds `part`.
