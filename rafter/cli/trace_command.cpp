@@ -24,7 +24,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kGroup = "A command's trace";
-constexpr size_t kMostKernels = 20;  // of the table
 constexpr int64_t kMany = int64_t{1} << 40;
 
 struct ProcessTrace {
@@ -145,12 +144,12 @@ Json json_of(const ProcessTrace& trace, const std::string& command_line) {
 }
 
 std::string report(const std::vector<ProcessTrace>& traces, const std::optional<CommandEnd>& end,
-                   const std::string& command_line, bool json) {
+                   const std::string& command_line, bool json, size_t top) {
   if (!json) {
     std::string text;
     for (const ProcessTrace& trace : traces) text += trace.note.fault.empty() ? line_of(trace) : "";
     for (const ProcessTrace& trace : traces) {
-      if (trace.report) text += '\n' + recording_text(*trace.report, kMostKernels);
+      if (trace.report) text += '\n' + recording_text(*trace.report, top);
     }
     return text;
   }
@@ -182,6 +181,7 @@ void add_command_trace_options(CLI::App& command, CommandTraceOptions& options) 
   add("--range", options.range, "NAME", "The NVTX range that is a step (default: what repeats)");
   add_integer(command, "--skip", options.skip, {0, kMany}, "Steps left out at the beginning")->group(kGroup);
   add_integer(command, "--steps", options.steps, {1, kMany}, "Steps to read (default: all)")->group(kGroup);
+  add_integer(command, "--top", options.top, {0, kMany}, "Kernels of the table (default 20; 0: all)")->group(kGroup);
   add("--perfetto", options.perfetto, "FILE", "Write the timeline for Perfetto");
   add_word(command, "--html", options.html, "FILE", "Write a page that needs no network; of a model's trace too");
 }
@@ -208,7 +208,7 @@ void check_trace_kind(const CLI::App& command, const CommandTraceOptions& option
 int trace_command(const CommandTraceOptions& options, const std::string& command_line) {
   if (!options.from.empty()) {
     const std::vector<ProcessTrace> traces = read_all(recordings_at(options.from), options);
-    write_out(report(traces, std::nullopt, command_line, options.json));
+    write_out(report(traces, std::nullopt, command_line, options.json, static_cast<size_t>(options.top)));
     write_files(traces, options);
     note_faults(traces);
     return 0;
@@ -217,7 +217,7 @@ int trace_command(const CommandTraceOptions& options, const std::string& command
   const RecordingFolder folder(options.keep);
   const CommandEnd end = run_traced({options.words, library, folder.path()});
   const std::vector<ProcessTrace> traces = read_all(folder.recordings(), options);
-  write_out(report(traces, end, command_line, options.json));
+  write_out(report(traces, end, command_line, options.json, static_cast<size_t>(options.top)));
   write_files(traces, options);
   note_faults(traces);
   if (traces.empty()) note(fmt::format("rafter: nothing was recorded: {}\n", why_no_recording(options.words)));

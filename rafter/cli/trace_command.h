@@ -13,6 +13,7 @@ struct CommandTraceOptions {
   std::string keep;                // the folder to keep recordings in; empty: they are removed
   std::string range;               // the NVTX range that is the step
   int64_t skip = 0, steps = 0;     // of the steps found; steps 0: all
+  int64_t top = 20;                // kernels of the table; 0: all
   std::string perfetto, html;      // files to write
   bool json = false;
 

@@ -22,6 +22,7 @@ StepParts parts_of(const StepTrace& trace) {
   const bool eager = trace.executors.empty() || trace.executors.front().executor == ExecutorKind::eager;
   parts.gaps[static_cast<size_t>(eager ? GapCause::unknown : GapCause::ramp)] = trace.op_gap_seconds();
   parts.host_seconds = trace.recorded.between_seconds;
+  if (trace.is_recorded()) parts.recorder_seconds = trace.recorded.seconds - trace.step_seconds;
   return parts;
 }
 

@@ -7,7 +7,7 @@
 namespace rafter {
 
 // Gaps within a graph are no launch's fault; those of an eager step have a cause that nobody recorded. The step is the one
-// measured without a recorder, so that what recording adds shows as unexplained.
+// measured without a recorder; what recording adds to it is a part of its own, taken off.
 StepParts parts_of(const StepTrace& trace);
 
 // The step as a sum, with a bar for every op's name.

@@ -33,5 +33,19 @@ TEST(TraceParts, LayersOfAnOpAreOneClassAndAllAddsUp) {
   EXPECT_NEAR(waterfall(parts).unexplained(), 2, 1e-9);
 }
 
+TEST(TraceParts, WhatTheRecorderAddsIsTakenOffByName) {
+  StepTrace trace;
+  trace.step_seconds = 100;
+  trace.ops = {op("matmul", 90, 2, 80)};
+  trace.recorded.ops.resize(1);
+  trace.recorded.between_seconds = 11;
+  trace.recorded.seconds = 103;
+  const Waterfall fall = waterfall(parts_of(trace));
+  EXPECT_NEAR(fall.unexplained(), 0, 1e-9);
+  const Bar& recorder = fall.bars[fall.bars.size() - 2];
+  EXPECT_EQ(recorder.kind, BarKind::recorder);
+  EXPECT_NEAR(recorder.seconds, -3, 1e-9);
+}
+
 }  // namespace
 }  // namespace rafter

@@ -47,7 +47,7 @@ class Builder {
 
 const char* name(BarKind kind) {
   static constexpr std::array kNames = {"floor",    "one at a time", "beyond its floor", "floor unknown",
-                                        "idle GPU", "idle GPU",      "unexplained"};
+                                        "idle GPU", "idle GPU",      "not in the step",  "unexplained"};
   return kNames[static_cast<size_t>(kind)];
 }
 
@@ -77,6 +77,7 @@ Waterfall waterfall(const StepParts& parts, size_t most) {
   fall.add(BarKind::gap, "gaps: dependency and ramp", parts.gaps[static_cast<size_t>(GapCause::ramp)]);
   fall.add(BarKind::gap, "gaps of unknown cause", parts.gaps[static_cast<size_t>(GapCause::unknown)]);
   fall.add(BarKind::host, "host between steps", parts.host_seconds);
+  fall.add(BarKind::recorder, "less what the recorder adds", -parts.recorder_seconds);
   return fall.finish(parts.seconds);
 }
 

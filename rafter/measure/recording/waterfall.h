@@ -8,6 +8,7 @@
 // + without a floor  the whole time of kernels whose work is not known
 // + gaps             in which the GPU stood still between kernels, by cause (step_profile.h)
 // + host             in which it stood still between steps
+// + the recorder     what the step would take less without it, where both were measured
 // + unexplained      what is left to the measured step, above or below 0; always there
 // = the step
 // Where the step's own floor is not known, the sum of the known floors stands in its place, and nothing is lost one at a time.
@@ -35,9 +36,10 @@ struct StepParts {
   std::vector<KernelClass> classes;
   Gaps gaps{};
   double host_seconds = 0;
+  double recorder_seconds = 0;  // of the recorded step, which all but `seconds` is of, longer than without the recorder
 };
 
-enum class BarKind : uint8_t { floor, in_turn, kernels, unknown_kernels, gap, host, unexplained };
+enum class BarKind : uint8_t { floor, in_turn, kernels, unknown_kernels, gap, host, recorder, unexplained };
 const char* name(BarKind kind);  // "beyond its floor", "idle GPU" ...: what a reader is told; gaps and the host are one
 
 struct Bar {
