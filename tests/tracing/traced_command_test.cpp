@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "rafter/measure/recording/recording_file.h"
 #include "rafter/measure/recording/recording_folder.h"
@@ -69,11 +71,14 @@ class Tracing : public testing::Test {
   int runs_ = 0;
 };
 
-TEST_F(Tracing, ALineForTheProcess) {
+TEST_F(Tracing, ALineForTheProcessAndItsStep) {
   const Outcome outcome = trace({"kernels", "10", "everything"});
   EXPECT_EQ(outcome.status, 0);
   EXPECT_EQ(outcome.err, "");
-  EXPECT_EQ(lines(outcome.out), 1u);
+  EXPECT_EQ(outcome.out.rfind("process ", 0), 0u) << outcome.out;
+  for (const char* part : {"\nThe step: ", "the step as a sum", "Which kernel first:", "cudaLaunchKernel"}) {
+    EXPECT_NE(outcome.out.find(part), std::string::npos) << part << "\n" << outcome.out;
+  }
   EXPECT_NE(outcome.out.find("10 kernels, 1 copy, 1 fill, 10 calls, 1 wait, 1 range; GPU work 10.0 us; recorder "),
             std::string::npos)
       << outcome.out;
@@ -223,6 +228,18 @@ TEST_F(Tracing, OptionsOfTheOtherKindAreRefusedByName) {
   expect_refused({"trace", "--from", folder.path(), "--keep", folder.path()}, "--keep is given together with --from");
 }
 
+TEST_F(Tracing, PerfettoAndThePageAreWritten) {
+  const std::string trace_file = folder.path("t.json"), page = folder.path("t.html");
+  const Outcome outcome = trace({"kernels", "9", "everything"}, {"--perfetto", trace_file, "--html", page, "--top", "0"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  const json timeline = json::parse(std::ifstream(trace_file));
+  EXPECT_GE(timeline["traceEvents"].size(), 9u);
+  std::ostringstream text;
+  text << std::ifstream(page).rdbuf();
+  EXPECT_NE(text.str().find("One step, kernel by kernel"), std::string::npos);
+  EXPECT_EQ(outcome.out.find("--top"), std::string::npos);
+}
+
 TEST_F(Tracing, KeptRecordingsAreReadBack) {
   const std::string kept = folder.path("deep/kept");
   const Outcome first = trace({"kernels", "3", "run", "kernels", "5"}, {"--keep", kept, "--json"});
@@ -233,11 +250,14 @@ TEST_F(Tracing, KeptRecordingsAreReadBack) {
   ASSERT_EQ(traced["processes"].size(), 2u);
   EXPECT_EQ(traced["processes"][1]["events"]["kernel"], 5);
   EXPECT_TRUE(traced["processes"][1]["fault"].is_null());
-  const json read = json::parse(test::rafter({"trace", "--from", kept, "--json"}).out);
-  EXPECT_EQ(read["processes"], traced["processes"]);
+  json read = json::parse(test::rafter({"trace", "--from", kept, "--json"}).out), processes = traced["processes"];
+  for (json* list : {&read["processes"], &processes}) {
+    for (json& process : *list) EXPECT_EQ(process["step"].erase("command"), 1u);  // how `rafter` was called
+  }
+  EXPECT_EQ(read["processes"], processes);
   EXPECT_TRUE(read["exit_status"].is_null());
   const Outcome one = test::rafter({"trace", "--from", recordings_at(kept).at(1)});
-  EXPECT_EQ(lines(one.out), 1u);
+  EXPECT_EQ(one.out.find("3 kernels,"), std::string::npos);
   EXPECT_NE(one.out.find("5 kernels"), std::string::npos);
   expect_refused({"trace", "--keep", kept, "--", kProgram, "start"}, "is a folder that holds recordings");
   expect_refused({"trace", "--from", folder.path("deep")}, "is a folder without recordings");
