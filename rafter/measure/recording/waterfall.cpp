@@ -15,8 +15,10 @@ constexpr double kRounding = 1e-12;  // of the step: what adding up doubles leav
 
 class Builder {
  public:
+  explicit Builder(double step_seconds) : smallest_(kRounding * step_seconds) {}
+
   void add(BarKind kind, const std::string& name, double seconds, bool always = false) {
-    if (seconds == 0 && !always) return;
+    if (std::fabs(seconds) <= smallest_ && !always) return;
     fall_.bars.push_back({kind, name, seconds, at_});
     at_ += seconds;
   }
@@ -33,12 +35,13 @@ class Builder {
 
   Waterfall finish(double seconds) {
     const double left = seconds - at_;
-    add(BarKind::unexplained, "unexplained", std::fabs(left) <= kRounding * seconds ? 0 : left, true);
+    add(BarKind::unexplained, "unexplained", std::fabs(left) <= smallest_ ? 0 : left, true);
     fall_.seconds = seconds;
     return std::move(fall_);
   }
 
  private:
+  double smallest_;
   Waterfall fall_;
   double at_ = 0;
 };
@@ -64,7 +67,7 @@ Waterfall waterfall(const StepParts& parts, size_t most) {
       unknown.push_back({BarKind::unknown_kernels, c.name, c.own_seconds, 0});
     }
   }
-  Builder fall;
+  Builder fall(parts.seconds);
   if (parts.floor_seconds) {
     fall.add(BarKind::floor, "floor of the step", *parts.floor_seconds);
     fall.add(BarKind::in_turn, "memory and maths one at a time", floors - *parts.floor_seconds);
