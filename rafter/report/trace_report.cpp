@@ -119,6 +119,15 @@ std::string executors_text(const StepTrace& trace) {
 
 std::string layer_text(int layer) { return layer < 0 ? "-" : std::to_string(layer); }
 
+// Of ops that were not recorded in their place: how far they are from the step. Recorded ones leave nothing: their gaps are
+// told.
+std::string remainder_text(const StepTrace& trace) {
+  if (trace.is_recorded()) return {};
+  const bool overlap = trace.gap_seconds() < 0 && !trace.executors.empty();
+  return fmt::format(" Step less sum: {} ({}){}", format_seconds(trace.gap_seconds()),
+                     share(trace.gap_seconds(), trace.step_seconds), overlap ? ": ops overlap in the step." : ".");
+}
+
 // The sum that explains the step, and where to begin.
 std::string explained_text(const StepTrace& trace) {
   if (!trace.floor) return {};
@@ -182,14 +191,12 @@ std::string trace_text(const Engine& engine, const StepTrace& trace, bool layers
   const Cost total = trace.cost();
   table.add("sum of the ops", "", "", {total, trace.op_floor(), trace.op_seconds(), trace.op_gap_seconds()});
   table.add("the step as a whole", "", "", {total, trace.floor, trace.step_seconds});
-  const bool overlap = trace.gap_seconds() < 0 && engine.options().device.kind == DeviceKind::cuda;
   const std::string spread = trace.options.repeats > 1 ? fmt::format(" (IQR {})", format_seconds(trace.step_iqr)) : "";
   const double rate = trace.step_seconds > 0 ? static_cast<double>(trace.tokens) / trace.step_seconds : 0;
-  return fmt::format("{} {} on {}: {}\n\n{}\nThe step takes {}{}: {:.1f} tokens/s. Step less sum: {} ({}){}\n{}{}\n",
-                     engine.config().name, name(engine.checkpoint().dtype()), to_string(engine.options().device), what(trace),
-                     table.text(), format_seconds(trace.step_seconds), spread, rate, format_seconds(trace.gap_seconds()),
-                     share(trace.gap_seconds(), trace.step_seconds), overlap ? ": ops overlap in the step." : ".",
-                     executors_text(trace), trace.method) +
+  return fmt::format("{} {} on {}: {}\n\n{}\nThe step takes {}{}: {:.1f} tokens/s.{}\n{}{}\n", engine.config().name,
+                     name(engine.checkpoint().dtype()), to_string(engine.options().device), what(trace), table.text(),
+                     format_seconds(trace.step_seconds), spread, rate, remainder_text(trace), executors_text(trace),
+                     trace.method) +
          (trace.options.counters ? counters_or_why(trace) : std::string()) + explained_text(trace);
 }
 
