@@ -55,7 +55,7 @@ struct RecordedStep {
   double between_seconds = 0;  // from the last kernel's end to the next repeat's first start; part of `seconds`
   int64_t repeats = 0;
   std::vector<StepSpan> example;  // the middle repeat, as it ran
-  std::string why_not;  // there was no recording, or it could not be joined; all else is empty then
+  std::string why_not;            // there was no recording, or it could not be joined; all else is empty then
 };
 
 // `tagged`: one repeat, each activity's tag the op's index and one. `repeats`: any number of them in a row, at least two.

@@ -16,6 +16,7 @@ namespace rafter {
 namespace {
 
 constexpr double kLeastCoverage = 0.25;      // of the latter part of a recording, for a period to be what it does
+constexpr double kLate = 0.75;               // of a recording: what a program settles into goes on until then
 constexpr double kNearlyAlways = 0.8;        // of the repeats that a wait or a graph launch must precede
 constexpr int64_t kMostSteps = 100;          // medians gain little from more
 constexpr int64_t kMostActivities = 500000;  // of all steps together, so that their events fit in memory
@@ -75,7 +76,8 @@ struct Candidate {
   const std::vector<uint32_t>* symbols = nullptr;
   Period period;
   Reason reason = Reason::length;
-  size_t phase = 0;  // where in the period the step begins
+  size_t phase = 0;   // where in the period the step begins
+  bool late = false;  // it goes on until late
 };
 
 // In how many of the repeats the place `phase` has a mark, as a share.
@@ -117,9 +119,11 @@ std::vector<Candidate> candidates(const Sequence& s) {
   for (const auto* symbols : {&s.likeness, &s.names}) {
     for (const Period& period : periods_of(*symbols)) {
       if (period.coverage < kLeastCoverage) continue;
-      Candidate c{symbols, period, Reason::length, 0};
+      Candidate c{symbols, period, Reason::length, 0, false};
       const std::vector<size_t> starts = occurrences(*symbols, period.first, period.length);
-      if (const auto phase = phase_of(s.after_wait, starts, period.length)) {
+      c.late = static_cast<double>(starts.back() + period.length) >= kLate * static_cast<double>(symbols->size());
+      const bool often = static_cast<int64_t>(starts.size()) > kFewestSteps;  // else its waits may be a coincidence
+      if (const auto phase = phase_of(s.after_wait, starts, period.length); phase && often) {
         c.reason = Reason::wait;
         c.phase = *phase;
       } else if (const auto graph = phase_of(s.begins_graph, starts, period.length); graph && symbols == &s.likeness) {
@@ -134,15 +138,19 @@ std::vector<Candidate> candidates(const Sequence& s) {
   return all;
 }
 
-// The order of the header; of the same length the stricter likeness, which comes first.
+// What goes on until late comes before what ended: a compiler that times its candidates waits after each, for a minute perhaps,
+// and the program's own steps come after it. Then the order of the header; of the same length the stricter likeness, which
+// comes first.
+bool comes_before(const Candidate& a, const Candidate& b) {
+  if (a.late != b.late) return a.late;
+  if (a.reason != b.reason) return a.reason < b.reason;
+  return a.reason == Reason::length ? a.period.length > b.period.length : a.period.length < b.period.length;
+}
+
 std::optional<Candidate> best(const std::vector<Candidate>& all) {
   std::optional<Candidate> chosen;
   for (const Candidate& c : all) {
-    const bool shorter = c.reason != Reason::length;
-    const bool better = !chosen || c.reason < chosen->reason ||
-                        (c.reason == chosen->reason &&
-                         (shorter ? c.period.length < chosen->period.length : c.period.length > chosen->period.length));
-    if (better) chosen = c;
+    if (!chosen || comes_before(c, *chosen)) chosen = c;
   }
   return chosen;
 }

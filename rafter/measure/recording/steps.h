@@ -2,7 +2,8 @@
 // GPU.
 //
 // By itself: the launches of the stream with the most GPU time are a sequence, and the step is a period of it (period.h). Of
-// nested periods (layers within a step) it is, the first that applies:
+// nested periods (layers within a step) it is, of those that go on until late in the recording where there are any, the first
+// that applies:
 //   1. the shortest that begins, nearly every time, after the host has waited for the GPU: it looks at a token, a loss
 //   2. the shortest that begins, nearly every time, with the launch of a graph
 //   3. the longest

@@ -94,6 +94,40 @@ TEST(Steps, OddKernelsBetweenStepsAreLeftOut) {
   for (const Step& step : window.steps) EXPECT_LT(step.end_ns - step.start_ns, 60000);
 }
 
+// A benchmark waits after each of its few runs, and the steps within one are graphs that run on without a wait.
+TEST(Steps, AFewRunsOfManyGraphsAreNotTheStep) {
+  MadeUpRecording r;
+  for (int run = 0; run < 5; ++run) {
+    r.copy(1, 4);
+    if (run == 4) break;
+    for (uint32_t token = 0; token < 16; ++token) {
+      for (int node = 0; node < 6; ++node) {
+        RecordedEvent& event = r.kernel("node_" + std::to_string(node));
+        event.graph_node = static_cast<uint64_t>(node) + 1;
+        event.correlation = 1000 + static_cast<uint32_t>(run) * 16 + token;
+      }
+    }
+    r.wait();
+  }
+  const StepWindow window = find(r);
+  EXPECT_EQ(window.steps.front().activities, 6) << window.how;
+}
+
+// A compiler times its candidates first, a wait after each, for longer than the steps take.
+TEST(Steps, TimingOfCandidatesBeforeTheStepsIsNotTheStep) {
+  MadeUpRecording r;
+  for (int candidate = 0; candidate < 120; ++candidate) {
+    for (int i = 0; i < 20; ++i) {
+      r.kernel("fill", 3000);
+      r.kernel("candidate_" + std::to_string(i), 9000);
+    }
+    r.wait();
+  }
+  for (int token = 0; token < 22; ++token) decode(r, 28);
+  const StepWindow window = find(r);
+  EXPECT_EQ(window.steps.front().activities, 28 * 4 + 3) << window.how;
+}
+
 TEST(Steps, GridsThatGrowWithTheContextDoNotMatter) {
   MadeUpRecording r;
   for (int token = 0; token < 30; ++token) decode(r, 8, 8 + token);
