@@ -39,7 +39,8 @@ std::string drawn(const Bar& bar, double seconds) {
 }
 
 const char* name_of(BarKind kind) {
-  static constexpr const char* kNames[] = {"floor", "in_turn", "kernels", "unknown_kernels", "gap", "host", "recorder", "unexplained"};
+  static constexpr const char* kNames[] = {"floor", "in_turn", "kernels",  "unknown_kernels",
+                                           "gap",   "host",    "recorder", "unexplained"};
   return kNames[static_cast<size_t>(kind)];
 }
 
