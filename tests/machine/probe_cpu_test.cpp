@@ -11,6 +11,7 @@
 #include "rafter/machine/floor.h"
 #include "rafter/machine/probe.h"
 #include "tests/support/errors.h"
+#include "tests/support/sanitized.h"
 
 namespace rafter {
 namespace {
@@ -67,9 +68,7 @@ TEST(ProbeCpu, BandwidthsArePlausible) {
 
 TEST(ProbeCpu, CachesAreFasterThanMemory) {
   if (cpu::data_caches().size() < 2) GTEST_SKIP() << "the system does not say which caches there are";
-#if defined(__SANITIZE_ADDRESS__)
-  GTEST_SKIP() << "loads that are checked take as long from every cache";
-#endif
+  if (test::kSanitized) GTEST_SKIP() << "loads that are checked take as long from every cache";
   const double l1 = at_largest("l1.read"), l2 = at_largest("l2.read"), dram = at_largest("dram.read");
   EXPECT_GT(l1, 0.5 * l2);
   EXPECT_GT(l2, 0.5 * dram);

@@ -104,7 +104,7 @@ class TraceReport : public testing::Test {
     op.shape = "m=1 n=64 k=32 f32";
     op.kernel = "01_naive";
     op.seconds = 1e-6;
-    op.cost = {3000, 1000, 4096};
+    op.cost = {3000, 1000, {4096}};
     for (op.layer = 0; op.layer < 2; ++op.layer) trace.ops.push_back(op);
     op.name = "head";
     op.layer = -1;
