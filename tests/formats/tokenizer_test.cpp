@@ -130,7 +130,7 @@ nlohmann::json small_json() {
   json["model"]["merges"] = {"H e", "l l", "He ll", "\xc4\xa0 w"};
   nlohmann::json mark = json["added_tokens"][0];
   mark["id"] = 12;
-  json["added_tokens"] = {mark};
+  json["added_tokens"] = nlohmann::json::array({mark});
   mark["id"] = 13;
   mark["content"] = "<|im_end|>";
   json["added_tokens"].push_back(mark);
