@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cmath>
+#include <string_view>
 
 namespace rafter {
 
@@ -46,6 +47,16 @@ std::string format_seconds(double seconds) {
   return three_digits(seconds) + " s";
 }
 
-std::string counted(int64_t count, const char* thing) { return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s"); }
+std::string format_share(double part, double whole) { return whole > 0 ? fmt::format("{:.1f}%", 100 * part / whole) : "-"; }
+
+std::string counted(int64_t count, const char* thing) {
+  std::string text = fmt::format("{} {}", count, thing);
+  if (count == 1) return text;
+  if (text.back() == 'y' && std::string_view("aeiou").find(text[text.size() - 2]) == std::string_view::npos) {
+    text.back() = 'i';
+    return text + "es";
+  }
+  return text + (text.ends_with("ch") ? "es" : "s");
+}
 
 }  // namespace rafter

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "rafter/base/error.h"
+#include "rafter/base/json_value.h"
 #include "rafter/base/units.h"
 #include "rafter/cli/output.h"
 #include "rafter/cli/values.h"
@@ -20,8 +20,6 @@
 namespace rafter {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr const char* kGroup = "A command's trace";
 constexpr int64_t kMany = int64_t{1} << 40;
@@ -106,8 +104,7 @@ void write_files(const std::vector<ProcessTrace>& traces, const CommandTraceOpti
 
 std::string counts_text(const RecordingSummary& summary) {
   using enum RecordedKind;
-  return fmt::format("{}, {}, {}, {}, {}, {}", counted(summary.count(kernel), "kernel"),
-                     summary.count(copy) == 1 ? "1 copy" : fmt::format("{} copies", summary.count(copy)),
+  return fmt::format("{}, {}, {}, {}, {}, {}", counted(summary.count(kernel), "kernel"), counted(summary.count(copy), "copy"),
                      counted(summary.count(fill), "fill"), counted(summary.count(api), "call"),
                      counted(summary.count(wait), "wait"), counted(summary.count(range), "range"));
 }
@@ -160,7 +157,7 @@ std::string report(const std::vector<ProcessTrace>& traces, const std::optional<
                          {"exit_status", end ? Json(end->status) : Json()},
                          {"wall_s", end ? Json(end->seconds) : Json()},
                          {"processes", processes}};
-  return document.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+  return to_text(document);
 }
 
 void note_faults(const std::vector<ProcessTrace>& traces) {

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "rafter/base/error.h"
+#include "rafter/base/units.h"
 
 namespace rafter {
 
@@ -34,8 +35,6 @@ std::optional<int64_t> seconds_of(const std::string& date) {
   if (end == nullptr || *end != '\0') return {};
   return static_cast<int64_t>(::timegm(&fields));
 }
-
-std::string count_of(int64_t count, const char* what) { return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s"); }
 
 constexpr int64_t kLargest = int64_t{8} << 20;  // of a machine file; a real one has some 200 KB
 
@@ -102,9 +101,9 @@ std::string age_text(const Machine& machine, int64_t now) {
   if (!then) return "measured at an unknown time";
   const int64_t age = now - *then;
   if (age < 0) return "measured on " + machine.date.substr(0, 10) + ", which is in the future";
-  if (age < 3600) return "measured " + count_of(age / 60, "minute") + " ago";
-  if (age < 2 * 86400) return "measured " + count_of(age / 3600, "hour") + " ago";
-  return "measured " + count_of(age / 86400, "day") + " ago";
+  if (age < 3600) return "measured " + counted(age / 60, "minute") + " ago";
+  if (age < 2 * 86400) return "measured " + counted(age / 3600, "hour") + " ago";
+  return "measured " + counted(age / 86400, "day") + " ago";
 }
 
 std::string utc_date(int64_t seconds) {

@@ -150,8 +150,8 @@ class Tracer {
     rewind();
     std::vector<double> seconds;
     auto before = Clock::now();
-    for (const Program::Step& step : program_.steps()) {
-      step.kernel->launch(step.view(), engine_.stream());
+    for (size_t op = 0; op < program_.steps().size(); ++op) {
+      launch_op(op);
       const auto after = Clock::now();
       seconds.push_back(std::chrono::duration<double>(after - before).count());
       before = after;
@@ -196,8 +196,7 @@ class Tracer {
     }
     trace_.method = fmt::format(
         "Times are of each op's kernels in their place, recorded by CUPTI over {} in a row and averaged over the middle half; "
-        "a "
-        "moment in which two kernels run is the earlier one's. The step is the median of {}, without the recorder.",
+        "a moment in which two kernels run is the earlier one's. The step is the median of {}, without the recorder.",
         counted(trace_.recorded.repeats, "step"), what_a_step_is());
   }
 

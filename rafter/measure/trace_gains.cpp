@@ -15,8 +15,6 @@ constexpr double kNear = 0.9, kFewWarps = 25, kWaste = 1.25;
 
 std::string percent(double fraction) { return fmt::format("{:.0f}%", 100 * fraction); }
 
-std::string launches(int64_t count) { return count == 1 ? "1 launch" : fmt::format("{} launches", count); }
-
 // From what was counted where it was, else from the times alone.
 std::string why(const TraceGroup& group) {
   const TracedOp& op = group.total;
@@ -30,13 +28,14 @@ std::string why(const TraceGroup& group) {
     }
   }
   if (each < kShort)
-    return fmt::format("{} of {}: about what starting and ending a kernel takes", launches(group.count), format_seconds(each));
+    return fmt::format("{} of {}: about what starting and ending a kernel takes", counted(group.count, "launch"),
+                       format_seconds(each));
   if (op.counters && op.counters->occupancy_percent && *op.counters->occupancy_percent < kFewWarps &&
       op.floor->limit() == FloorLimit::memory) {
-    return fmt::format("{} of {} use {} of {}: latency, with {:.0f}% of the warps that fit", launches(group.count),
+    return fmt::format("{} of {} use {} of {}: latency, with {:.0f}% of the warps that fit", counted(group.count, "launch"),
                        format_seconds(each), percent(fraction), limit, *op.counters->occupancy_percent);
   }
-  return fmt::format("{} of {} use {} of {}", launches(group.count), format_seconds(each), percent(fraction), limit);
+  return fmt::format("{} of {} use {} of {}", counted(group.count, "launch"), format_seconds(each), percent(fraction), limit);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "rafter/base/units.h"
 #include "rafter/report/chart.h"
 #include "rafter/report/chart_axis.h"
 
@@ -112,8 +113,8 @@ Json chart_json(const TimelineChart& chart) {
 }
 
 std::string chart_summary(const TimelineChart& chart) {
-  return fmt::format("Timeline of {} launches in {} lane{}.", static_cast<int64_t>(chart.spans.size()) - left_out(chart),
-                     chart.lanes.size(), chart.lanes.size() == 1 ? "" : "s");
+  return fmt::format("Timeline of {} launches in {}.", static_cast<int64_t>(chart.spans.size()) - left_out(chart),
+                     counted(static_cast<int64_t>(chart.lanes.size()), "lane"));
 }
 
 std::vector<CaptionedTable> chart_tables(const TimelineChart& chart) {

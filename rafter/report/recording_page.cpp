@@ -18,8 +18,6 @@ namespace {
 constexpr size_t kColours = 5;  // kernels with one of their own: those that take longest
 constexpr double kNanosecond = 1e-9;
 
-std::string percent(double part, double whole) { return whole > 0 ? fmt::format("{:.1f}%", 100 * part / whole) : "-"; }
-
 // Kernels that are short share a colour.
 class Groups {
  public:
@@ -120,7 +118,7 @@ Table kernel_table(const ExplainedStep& step) {
   for (const ExplainedKernel& k : step.kernels) {
     const auto fraction = k.fraction();
     table.add({k.short_name, fmt::format("{:.4g}", k.launch.launches), format_seconds(k.launch.own_seconds),
-               percent(k.launch.own_seconds, step.profile.seconds), format_seconds(total(k.launch.gaps)),
+               format_share(k.launch.own_seconds, step.profile.seconds), format_seconds(total(k.launch.gaps)),
                format_seconds(k.launch.hidden_seconds), k.floor_seconds ? format_seconds(*k.floor_seconds) : "unknown",
                fraction ? fmt::format("{:.1f}", 100 * *fraction) : "unknown",
                k.gain_seconds ? format_seconds(*k.gain_seconds) : "unknown"});

@@ -25,8 +25,6 @@ std::string shortened(const std::string& text) {
   return text.size() <= kNameWidth ? text : text.substr(0, kNameWidth - 3) + "...";
 }
 
-std::string percent(double part, double whole) { return whole > 0 ? fmt::format("{:.1f}%", 100 * part / whole) : "-"; }
-
 std::string number_text(double value) {
   return std::fabs(value - std::round(value)) < 0.005 ? fmt::format("{:.0f}", value) : fmt::format("{:.2f}", value);
 }
@@ -59,13 +57,13 @@ std::string kernels_text(const ExplainedStep& step, size_t most) {
     const ExplainedKernel& k = step.kernels[i];
     const auto fraction = k.fraction();
     table.add({shortened(printable(k.short_name)), number_text(k.launch.launches), format_seconds(k.launch.own_seconds),
-               format_seconds(k.launch.iqr), percent(k.launch.own_seconds, step.profile.seconds),
+               format_seconds(k.launch.iqr), format_share(k.launch.own_seconds, step.profile.seconds),
                format_seconds(total(k.launch.gaps)), format_seconds(k.launch.hidden_seconds),
                k.floor_seconds ? format_seconds(*k.floor_seconds) : "unknown",
                fraction ? fmt::format("{:.1f}", 100 * *fraction) : "unknown"});
   }
   table.add({"all of the GPU's work", "", format_seconds(step.profile.own_seconds()), "",
-             percent(step.profile.own_seconds(), step.profile.seconds), format_seconds(total(step.profile.gaps()))});
+             format_share(step.profile.own_seconds(), step.profile.seconds), format_seconds(total(step.profile.gaps()))});
   std::string text = table.text();
   if (shown < step.kernels.size()) {
     text += fmt::format("{} more: --top 0 shows all\n", counted(static_cast<int64_t>(step.kernels.size() - shown), "kernel"));
@@ -79,7 +77,7 @@ std::string first_text(const ExplainedStep& step) {
   for (size_t i = 0; i < std::min(kFirstKernels, order.size()); ++i) {
     const ExplainedKernel& k = *order[i];
     const std::string gain = k.gain_seconds ? fmt::format("would gain {} ({})", format_seconds(*k.gain_seconds),
-                                                          percent(*k.gain_seconds, step.profile.seconds))
+                                                          format_share(*k.gain_seconds, step.profile.seconds))
                                             : fmt::format("takes {}, floor unknown", format_seconds(k.launch.own_seconds));
     text += fmt::format("  {}. {}: {}; {}\n", i + 1, shortened(printable(k.short_name)), gain, k.why());
   }

@@ -14,8 +14,6 @@ namespace rafter {
 
 namespace {
 
-std::string percent_of(double part, double whole) { return whole > 0 ? fmt::format("{:.1f}%", 100 * part / whole) : "-"; }
-
 Section opening(const StepTrace& trace, const std::string& model) {
   const Cost cost = trace.cost();
   Section section{"What is asked", {}};
@@ -29,7 +27,7 @@ Section opening(const StepTrace& trace, const std::string& model) {
                                  static_cast<double>(trace.tokens) / trace.step_seconds);
   if (trace.floor) {
     text += fmt::format(" At the roofs of this machine it would take {}: it runs at {} of its roof.",
-                        format_seconds(trace.floor->seconds), percent_of(trace.floor->seconds, trace.step_seconds));
+                        format_seconds(trace.floor->seconds), format_share(trace.floor->seconds, trace.step_seconds));
   }
   section.blocks.emplace_back(Paragraph{text});
   section.blocks.emplace_back(Paragraph{trace.method});
@@ -48,8 +46,8 @@ Section ops(const StepTrace& trace) {
   for (const TraceGroup& group : fold(trace)) {
     const TracedOp& op = group.total;
     table.add({op.name, std::to_string(group.count), what_it_does(op.name, op.kind), format_seconds(op.seconds),
-               percent_of(op.seconds, trace.step_seconds), op.floor ? format_seconds(op.floor->seconds) : "-",
-               op.floor ? percent_of(op.floor->seconds, op.seconds) : "-", op.kernel});
+               format_share(op.seconds, trace.step_seconds), op.floor ? format_seconds(op.floor->seconds) : "-",
+               op.floor ? format_share(op.floor->seconds, op.seconds) : "-", op.kernel});
   }
   return {"Every kernel of the step", {CaptionedTable{"In the order of the step; times of all layers together", table}}};
 }
@@ -73,7 +71,7 @@ Section which_is_first(const StepTrace& trace) {
   Table table({{"op"}, {"would gain", Align::right}, {"of the step", Align::right}, {"because"}});
   for (const Gain& gain : which_first(trace)) {
     if (gain.seconds <= 0) continue;
-    table.add({gain.group.total.name, format_seconds(gain.seconds), percent_of(gain.seconds, trace.step_seconds), gain.why});
+    table.add({gain.group.total.name, format_seconds(gain.seconds), format_share(gain.seconds, trace.step_seconds), gain.why});
   }
   return {"Which kernel first", {CaptionedTable{"What each op would gain at its roof, the largest first", table}}};
 }

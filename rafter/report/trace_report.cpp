@@ -19,8 +19,6 @@ std::string per_second(double amount, double seconds, double scale) {
   return seconds > 0 ? fmt::format("{:.1f}", amount / seconds / scale) : "-";
 }
 
-std::string share(double part, double whole) { return whole > 0 ? fmt::format("{:.1f}%", 100 * part / whole) : "-"; }
-
 std::string of_roof(const std::optional<Floor>& floor, double seconds) {
   const auto fraction = floor ? floor->fraction_of(seconds) : std::nullopt;
   return fraction ? fmt::format("{:.1f}", 100 * *fraction) : "-";
@@ -46,7 +44,7 @@ class OpTable {
                                       n.cost.flops() > 0 ? format_si(n.cost.flops(), "FLOP") : "-",
                                       format_seconds(n.seconds),
                                       per_second(n.cost.bytes(), n.seconds, 1e9),
-                                      share(n.seconds, trace_.step_seconds)};
+                                      format_share(n.seconds, trace_.step_seconds)};
     if (trace_.is_recorded()) cells.push_back(format_seconds(n.gap_seconds));
     cells.push_back(n.floor ? format_seconds(n.floor->seconds) : "-");
     cells.push_back(of_roof(n.floor, n.seconds));
@@ -125,7 +123,7 @@ std::string remainder_text(const StepTrace& trace) {
   if (trace.is_recorded()) return {};
   const bool overlap = trace.gap_seconds() < 0 && !trace.executors.empty();
   return fmt::format(" Step less sum: {} ({}){}", format_seconds(trace.gap_seconds()),
-                     share(trace.gap_seconds(), trace.step_seconds), overlap ? ": ops overlap in the step." : ".");
+                     format_share(trace.gap_seconds(), trace.step_seconds), overlap ? ": ops overlap in the step." : ".");
 }
 
 // The sum that explains the step, and where to begin.
@@ -135,7 +133,7 @@ std::string explained_text(const StepTrace& trace) {
   Table table({{"which first"}, {"would gain", Align::right}, {"of the step", Align::right}, {"because"}});
   for (const Gain& gain : which_first(trace)) {
     if (gain.seconds < kLeastGain * trace.step_seconds) continue;
-    table.add({gain.group.total.name, format_seconds(gain.seconds), share(gain.seconds, trace.step_seconds), gain.why});
+    table.add({gain.group.total.name, format_seconds(gain.seconds), format_share(gain.seconds, trace.step_seconds), gain.why});
   }
   return text + "\n" + table.text();
 }

@@ -16,8 +16,6 @@ namespace {
 constexpr size_t kBarWidth = 40;  // characters of the whole step
 constexpr size_t kNameWidth = 44;
 
-std::string percent(double part, double whole) { return whole > 0 ? fmt::format("{:.1f}%", 100 * part / whole) : "-"; }
-
 std::string signed_seconds(double seconds) {
   return seconds < 0 ? "-" + format_seconds(-seconds) : seconds == 0 ? "0" : format_seconds(seconds);
 }
@@ -51,7 +49,7 @@ std::string waterfall_text(const Waterfall& fall) {
   for (const Bar& bar : fall.bars) {
     const bool is_kernel = bar.kind == BarKind::kernels || bar.kind == BarKind::unknown_kernels;
     table.add({printable(bar.name, kNameWidth), is_kernel ? name(bar.kind) : "", signed_seconds(bar.seconds),
-               percent(bar.seconds, fall.seconds), "|" + drawn(bar, fall.seconds) + "|"});
+               format_share(bar.seconds, fall.seconds), "|" + drawn(bar, fall.seconds) + "|"});
   }
   Bar all;
   all.seconds = fall.seconds;
@@ -62,7 +60,7 @@ std::string waterfall_text(const Waterfall& fall) {
 WaterfallChart waterfall_chart(const Waterfall& fall) {
   WaterfallChart chart{"The step as a sum", "s", {}};
   for (const Bar& bar : fall.bars) {
-    chart.bars.push_back({bar.name, bar.seconds, name(bar.kind), {percent(bar.seconds, fall.seconds) + " of the step"}});
+    chart.bars.push_back({bar.name, bar.seconds, name(bar.kind), {format_share(bar.seconds, fall.seconds) + " of the step"}});
   }
   chart.bars.push_back({"the step", fall.seconds, "measured", {}, true});
   return chart;

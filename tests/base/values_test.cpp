@@ -70,5 +70,19 @@ TEST(Random, IsUniformEnoughAndSeedsDiffer) {
   EXPECT_NE(uniform_at(1, 5), uniform_at(2, 5));
 }
 
+TEST(Units, CountsHaveThePluralOfTheirWord) {
+  EXPECT_EQ(counted(1, "copy"), "1 copy");
+  EXPECT_EQ(counted(2, "copy"), "2 copies");
+  EXPECT_EQ(counted(0, "launch"), "0 launches");
+  EXPECT_EQ(counted(3, "day"), "3 days");
+  EXPECT_EQ(counted(2, "token"), "2 tokens");
+}
+
+TEST(Units, AShareOfNothingIsNone) {
+  EXPECT_EQ(format_share(1, 8), "12.5%");
+  EXPECT_EQ(format_share(-1, 8), "-12.5%");
+  EXPECT_EQ(format_share(1, 0), "-");
+}
+
 }  // namespace
 }  // namespace rafter
